@@ -511,7 +511,7 @@ def test_rank_average_is_the_mean_of_percentage_ranks():
             ValueError,
             r"fuzziness=1.0 must be above 1",
         ),
-        (lambda X: fuzzy_memberships(X, 3, tol=0), ValueError, r"tol=0.0 must be above 0"),
+        (lambda X: fuzzy_memberships(X, 3, tol=0), ValueError, r"tol=0 must be above 0"),
         (
             lambda X: fuzzy_memberships(X, 3, max_iter=0),
             ValueError,

@@ -267,6 +267,26 @@ def test_mini_batches_go_one_after_the_other_and_are_refused(points, small_sampl
         fit(da.from_array(points, chunks=(ROWS, 3)), clusterer="minibatch-kmeans")
 
 
+def test_workers_prepare_a_table_as_one_machine_does(points, cluster, tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(points * [1, 100, 1], columns=list("xyz"))
+    frame["kind"] = rng.choice(["p", "q"], len(frame))
+    frame["paid"] = [f"${value:,.0f}" for value in rng.gamma(2, 900, len(frame))]
+    frame.loc[::100, "x"] = np.nan
+    path = tmp_path / "x.csv"
+    frame.to_csv(path, index=False)
+    typed = ["score", str(path), "-k", "4", "--runs", "3", "--geometry", "rms", "--only-scores"]
+    found = []
+    for more in ([], ["--scheduler", cluster.scheduler_address]):
+        done = CliRunner().invoke(cli, [*typed, *more, "--out", str(tmp_path / "s.csv")])
+        assert done.exit_code == 0, done.output
+        assert "As categories: kind." in done.output
+        assert "Scale: standard" in done.output
+        found.append(pd.read_csv(tmp_path / "s.csv"))
+    assert_array_equal(found[0]["label"], found[1]["label"])
+    assert_allclose(found[0]["score"], found[1]["score"], atol=1e-9)
+
+
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_the_command_runs_on_a_scheduler(points, cluster, tmp_path, suffix):
     frame = pd.DataFrame(points, columns=list("xyz"))

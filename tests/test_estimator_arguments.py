@@ -95,7 +95,7 @@ def test_fewer_clusters_than_asked_for_is_told_once():
         (
             {"fusion": "sum"},
             ValueError,
-            r"fusion='sum' is not known.*\['harmonic', 'product', 'refined'\]",
+            r"fusion='sum' is not known.*\['combined', 'harmonic', 'product', 'refined'\]",
         ),
         (
             {"normalization": "none"},

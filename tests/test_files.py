@@ -9,7 +9,16 @@ from extras import need_format
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from clustertrust.files import FORMATS, Reading, TableError, format_of, read_table, write_table
+from clustertrust.files import (
+    FORMATS,
+    Reading,
+    TableError,
+    delimited,
+    format_of,
+    read_table,
+    write_table,
+)
+from clustertrust.files.tables import open_source
 
 TABLE = pd.DataFrame(
     {
@@ -252,3 +261,43 @@ def test_a_dialect_is_one_of_text(tmp_path):
     assert read_table(tmp_path / "out.json").dialect is None
     with pytest.raises(TypeError, match="dialect=';'"):
         write_table(table.data, tmp_path / "out.csv", dialect=";")
+
+
+NASTY = {
+    "numbers": ["1", "-2.5", " 3.25", "1e-5", "", "NA", "0.1", "123456789.123456789", "4.", ".5"],
+    "words": ["a", "NA", "None", "", '"q, r"', "#NA", "null", "ö", '"two\nlines"', " b "],
+    "late": ["1", "2", "3", "4", "5", "6", "7", "8", "9", "oops"],
+    "huge": ["1", "2", "3", "4", "5", "6", "7", "8", "9", "9007199254740993"],
+    "ids": ["007", "NA", "", "a", "b", "c", "d", "e", "f", "g"],
+}
+
+
+@pytest.mark.parametrize("names", [["numbers", "words", "ids"], [*NASTY]], ids=["plain", "odd"])
+def test_blocks_of_text_are_the_same_by_pyarrow_and_by_pandas(tmp_path, monkeypatch, names):
+    pytest.importorskip("pyarrow")
+    lines = [",".join(row) for row in zip(*(NASTY[name] for name in names), strict=True)]
+    calm = ",".join({"words": "w", "ids": "i"}.get(name, "1.5") for name in names)
+    text = "\n".join([",".join(names), *[calm] * 1000, *lines * 3]) + "\n"
+    (tmp_path / "x.csv").write_text(text, encoding="utf-8")
+    others = [name for name in names if name != "ids"]
+    reading = Reading(text=("words",))
+    source = open_source(tmp_path / "x.csv", id="ids", use=others, reading=reading)
+    parsed = []
+    parse = delimited.parse_csv
+    monkeypatch.setattr(delimited, "parse_csv", lambda *how: parsed.append(how) or parse(*how))
+    by_arrow = [frame for _, frame in source.frames(97)]
+    n_by_pandas = len(parsed)
+    monkeypatch.setattr("clustertrust.files.sources.arrow_parser", lambda *how: None)
+    by_pandas = [frame for _, frame in source.frames(97)]
+    # The first rows show the types; blocks with text among numbers are left to pandas.
+    assert n_by_pandas == 1 if "late" not in names else 1 < n_by_pandas < len(by_pandas)
+    assert len(by_arrow) == len(by_pandas)
+    for one, other in zip(by_arrow, by_pandas, strict=True):
+        assert list(one.columns) == list(other.columns) == names
+        for name in names:
+            if other[name].dtype.kind in "iuf":
+                assert_array_equal(one[name].to_numpy(float), other[name].to_numpy(float))
+            else:
+                assert (
+                    one[name].fillna("missing").tolist() == other[name].fillna("missing").tolist()
+                )

@@ -21,7 +21,7 @@ from sklearn.datasets import make_blobs
 from clustertrust import CAKE
 from clustertrust.cli import cli
 from clustertrust.files import open_source
-from clustertrust.reasons import REASONS, first_threshold
+from clustertrust.reasons import REASONS, Cut
 from clustertrust.summary import Tally
 
 ROWS = 10_000
@@ -79,7 +79,7 @@ def test_scores_are_those_of_the_library_row_by_row(table, expected, tmp_path, d
     assert_array_equal(scores["label"], expected.labels_)
     assert_allclose(scores["score"], expected.scores_, atol=1e-9)
     assert_allclose(scores["standard_error"], expected.standard_errors_, atol=1e-9)
-    at = first_threshold(expected.scores_)  # here the sample of the fit is all rows
+    at = expected.confidence_.cut().threshold  # here the sample of the fit is all rows
     assert scores["reason"].tolist() == expected.to_frame(at)["reason"].tolist()
     assert_allclose(scores["margin"], expected.to_frame()["margin"], atol=1e-9)
     assert "passes over" in done.output
@@ -95,7 +95,7 @@ def test_summary_of_blocks_is_that_of_the_whole(table, expected):
             np.quantile(expected.scores_, share), abs=2e-4
         )
     assert told["quantiles"]["minimum"] == pytest.approx(expected.scores_.min(), abs=1e-4)
-    at = first_threshold(expected.scores_)
+    at = expected.confidence_.cut().threshold
     assert told["threshold"] == at
     for cluster in told["clusters"]:
         mine = expected.labels_ == cluster["label"]
@@ -167,8 +167,7 @@ def test_columns_are_standardised_as_in_memory(table, tmp_path):
     blocks, whole = (
         read_about(tmp_path / f"{name}.model")["preparation"] for name in ("blocks", "whole")
     )
-    assert_allclose(blocks["means"], whole["means"], rtol=1e-12)
-    assert_allclose(blocks["scales"], whole["scales"], rtol=1e-12)
+    assert blocks == whole
 
 
 @pytest.mark.parametrize(
@@ -189,10 +188,6 @@ def test_columns_are_standardised_as_in_memory(table, tmp_path):
         (["--out", "-"], "cannot be printed; name a file"),
         (["--geometry", "exact"], "needs all points at once"),
         (["--runs", "auto"], "needs all points at once"),
-        (
-            ["--fusion", "refined"],
-            "A single file of at most a quarter of --memory is read whole.",
-        ),
     ],
 )
 def test_what_blocks_do_not_do_is_refused_in_a_line_or_two(
@@ -265,15 +260,10 @@ def test_missing_values_are_treated_as_in_memory(holes, tmp_path, missing, stand
         assert told in also_said
     else:
         assert blocks["score"].notna().all()
-    if missing == ["--drop-missing"] and not standardize:
-        return  # nothing was measured
     from clustertrust.model_files import read_about
 
     kept, expected = (read_about(path)["preparation"] for path in (model, other))
-    assert kept["impute"] == expected["impute"] == (missing != ["--drop-missing"])
-    assert_allclose(kept["means"], expected["means"], rtol=1e-12)
-    if standardize:
-        assert_allclose(kept["scales"], expected["scales"], rtol=1e-12)
+    assert kept == expected
 
 
 def test_rows_that_are_left_out_keep_their_numbers(holes, tmp_path):
@@ -300,6 +290,9 @@ def test_a_column_without_values_is_set_aside(table, tmp_path, missing):
     assert "Set aside: c, it has no values." in done.output
 
 
+PLAIN = ("format", "separator", "header", "array", "use_rep", "impute")
+
+
 def shop(n):
     """A table with text of all kinds, and gaps."""
     rng = np.random.default_rng(0)
@@ -315,24 +308,20 @@ def shop(n):
 
 @pytest.mark.parametrize("scale", ["auto", "none", "robust", "minmax"])
 def test_blocks_hold_what_the_whole_table_would(tmp_path, scale):
+    from clustertrust.cli.blocks import open_table, prepare_table
     from clustertrust.cli.options import ReadOptions
-    from clustertrust.cli.planned_blocks import plan_blocks
     from clustertrust.cli.points import read_points
-    from clustertrust.cli.preparing import Ways, prepared
 
     frame, path = shop(600), str(tmp_path / "x.csv")
     frame.to_csv(path, index=False)
-    plain = dict.fromkeys(("format", "separator", "header", "array", "use_rep", "impute"))
-    columns = ReadOptions(**plain, id="name", scale=scale)
+    columns = ReadOptions(**dict.fromkeys(PLAIN), id="name", scale=scale)
     whole = read_points(path, columns)
-    planned = plan_blocks(path, columns, list(frame.columns))
-    ways = Ways(False, True, planned.plan)
-    table, preparation = prepared(planned.source, ways, 1, planned.first)
+    table = prepare_table(open_table(path, columns), path, columns)
     found = np.concatenate([block.X for block in table.blocks(97)])
     assert table.columns == list(whole.X.columns)
     assert {"city=Oslo", "paid", "member"} <= set(table.columns)
-    assert_allclose(found, whole.X.to_numpy(), atol=1e-9)
-    assert preparation.limit == whole.preparation.limit
+    assert_array_equal(found, whole.X.to_numpy())
+    assert table.preparer.plan_ == whole.plan
 
 
 def test_text_in_blocks_is_turned_into_numbers_and_predicted_so(tmp_path):
@@ -342,7 +331,7 @@ def test_text_in_blocks_is_turned_into_numbers_and_predicted_so(tmp_path):
     done = score(*typed, "--out", tmp_path / "s.csv", "--model", tmp_path / "m")
     assert done.exit_code == 0, done.output
     assert "As categories: city." in done.output
-    assert "they take the column's mean (of categories, their shares)." in done.output
+    assert "they take the column's mean (of categories, their shares); rows" in done.output
     scores = pd.read_csv(tmp_path / "s.csv")
     assert scores["score"].notna().all()
     frame.head(50).to_csv(tmp_path / "new.csv", index=False)
@@ -351,21 +340,14 @@ def test_text_in_blocks_is_turned_into_numbers_and_predicted_so(tmp_path):
     assert_array_equal(pd.read_csv(tmp_path / "p.csv")["label"], scores["label"][:50])
 
 
-def test_what_many_machines_do_not_do_is_told_with_a_command(tmp_path):
+def test_what_many_machines_do_not_read_is_told(tmp_path):
     path = tmp_path / "x.csv"
-    shop(100).to_csv(path, index=False)
     typed = [path, "-k", "3", "--id", "name", "--scheduler", "tcp://nowhere:1"]
-    done = score(*typed)
-    assert done.exit_code == 1
-    assert "cluster nothing but numbers, and paid, member, city, age would have" in done.output
-    assert done.output.rstrip().endswith("--drop paid,member,city,age")
-    done = score(*typed, "--drop", "paid,member,city,age")
-    assert "columns are not scaled on many machines; scale them first, or say" in done.output
     plain = shop(100)[["name", "a", "b"]]
     layouts = {"utf-16": {"encoding": "utf-16"}, "1234.5": {"sep": ";", "decimal": ","}}
     for told, how in layouts.items():
         plain.to_csv(path, index=False, **how)
-        done = score(*typed, "--scale", "none")
+        done = score(*typed)
         assert done.exit_code == 2, done.output
         assert {"utf-16": "UTF-8 text with the names"}.get(told, told) in done.output
 
@@ -408,13 +390,14 @@ def test_a_wrong_encoding_in_blocks_says_what_to_name(tmp_path):
 
 
 def test_robust_scales_of_an_array_in_blocks_are_measured(tmp_path):
-    from clustertrust.cli.preparing import Ways, prepared
-    from clustertrust.tables import TablePlan
+    from clustertrust.cli.blocks import open_table, prepare_table
+    from clustertrust.cli.options import ReadOptions
 
     X = np.random.default_rng(0).normal(5, [1, 100], (300, 2))
     np.save(tmp_path / "x.npy", X)
-    ways = Ways(False, False, TablePlan((), scale="robust"))
-    table, _ = prepared(open_source(tmp_path / "x.npy"), ways, 1)
+    path = str(tmp_path / "x.npy")
+    columns = ReadOptions(**dict.fromkeys(PLAIN), scale="robust")
+    table = prepare_table(open_table(path, columns), path, columns)
     found = np.concatenate([block.X for block in table.blocks(97)])
     low, high = np.quantile(X, [0.25, 0.75], axis=0)
     assert_allclose(
@@ -491,17 +474,17 @@ def test_names_of_rows_may_be_missing_in_a_later_block(table, tmp_path):
     assert names.to_pylist() == [*range(ROWS - 1), None]
 
 
-def test_text_in_the_last_block_is_told_and_nothing_is_left(table, tmp_path):
+def test_text_in_the_last_block_is_told(table, tmp_path):
     text = (table / "x.csv").read_text().rstrip("\n")
     (tmp_path / "x.csv").write_text(text[: text.rindex(",")] + ",x\n000000,1,2,oops,4,x\n")
     done = score(tmp_path / "x.csv", *OPTIONS, "--out", tmp_path / "s.csv")
-    assert done.exit_code == 1
-    assert "not numbers: ['c']" in done.output
-    assert [path.name for path in tmp_path.iterdir()] == ["x.csv"]
+    assert done.exit_code == 0, done.output
+    assert "Note on c: 1 text such as 'oops' is taken as missing." in done.output
+    assert "Missing values: c 1;" in done.output
 
 
 def test_summary_counts_ties_and_a_cluster_that_comes_late():
-    tally = Tally(0.5)
+    tally = Tally(Cut(0.5, "given"))
     for label in (0, 0, 1):
         block = pd.DataFrame(
             {
@@ -524,7 +507,7 @@ def test_summary_counts_ties_and_a_cluster_that_comes_late():
 
 
 def test_summary_leaves_points_without_a_score_out_of_the_means():
-    tally = Tally(0.5)
+    tally = Tally(Cut(0.5, "given"))
     block = pd.DataFrame(
         {"label": [0, 0], "rival": 0, "score": [0.2, np.nan], "stability": [0.4, np.nan]}
     )
@@ -539,7 +522,7 @@ def test_summary_leaves_points_without_a_score_out_of_the_means():
 
 def test_summary_takes_each_mean_over_what_is_known():
     # One run alone assigns the second point: it has a silhouette, and no score.
-    tally = Tally(0.5)
+    tally = Tally(Cut(0.5, "given"))
     block = pd.DataFrame(
         {"label": [0, 0], "rival": 0, "score": [0.2, np.nan], "stability": [0.4, np.nan]}
     )
@@ -550,11 +533,11 @@ def test_summary_takes_each_mean_over_what_is_known():
 
 def test_runs_of_several_k_are_told_as_in_memory(table):
     done = score(table / "x.csv", *OPTIONS, "-k", "2:4", "--agreement", "jaccard")
-    assert ", 4 runs of 2 to 3 clusters, rms silhouettes; " in done.stdout.splitlines()[0]
+    assert ", 4 runs of 2 to 3 clusters, rms silhouettes; " in done.stdout.splitlines()[2]
 
 
 def test_summary_of_nothing_but_points_without_a_score():
-    tally = Tally(0.5)
+    tally = Tally(Cut(0.5, "given"))
     block = pd.DataFrame(
         {"label": [0, 0], "rival": 0, "score": np.nan, "stability": np.nan, "geometry": np.nan}
     )

@@ -206,15 +206,20 @@ def test_one_palette(visit, used):
 @pytest.mark.parametrize(
     ("colors", "card"), [(_palette.LIGHT, "#ffffff"), (_palette.DARK, "#191f28")]
 )
-def test_letters_can_be_read(colors, card):
+def test_letters_and_points_can_be_seen(colors, card):
     def luminance(color):
         parts = np.array(rgb(color)) / 255
         linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
         return linear @ [0.2126, 0.7152, 0.0722]
 
-    for name in ("kept-text", "dropped-text"):
-        light, dark = sorted((luminance(colors[name]), luminance(card)), reverse=True)
-        assert (light + 0.05) / (dark + 0.05) >= 4.5
+    def contrast(color):
+        light, dark = sorted((luminance(color), luminance(card)), reverse=True)
+        return (light + 0.05) / (dark + 0.05)
+
+    assert min(contrast(colors[name]) for name in ("kept-text", "dropped-text")) >= 4.5
+    # Between two stops of a ramp the contrast lies between theirs.
+    points = ("kept", "kept-soft", "dropped", "dropped-soft", "unscored")
+    assert min(contrast(colors[name]) for name in points) >= 3
 
 
 # The address
@@ -310,7 +315,7 @@ def test_what_says_nothing_is_not_repeated(visit, used, tmp_path):
     frame = cake.to_frame()
     for name, text in errors.items():
         expected = frame.loc[name, "standard_error"]
-        assert text == ("" if expected < 0.0005 else f"{expected:.3f}")
+        assert text == (f"{max(expected, 0.001):.3f}" if expected > 0 else "")
     votes = dict(zip(column(page, "id"), column(page, "votes"), strict=True))
     for name, text in votes.items():
         assert (text == "all") == (frame.loc[name, "consensus_strength"] == 1)

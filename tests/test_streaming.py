@@ -515,3 +515,12 @@ def test_every_pass_tells_how_far_it_is(points, tmp_path, monkeypatch, capsys, s
         told[0] == f"sampling {bar if suffix == 'npy' else n}"
     )  # of a CSV only reading tells how many rows there are
     assert sum(line.endswith(bar) for line in told[1:]) == cake.n_passes_ - 1
+
+
+def test_an_array_stored_column_by_column_reads_as_one_stored_row_by_row(points, tmp_path):
+    for name, order in (("rows", "C"), ("columns", "F")):
+        np.save(tmp_path / f"{name}.npy", np.array(points, order=order))
+    by_rows, by_columns = (open_source(tmp_path / f"{name}.npy") for name in ("rows", "columns"))
+    for one, other in zip(by_rows.read(700), by_columns.read(700), strict=True):
+        assert_array_equal(other.X, one.X)
+        assert other.X.flags.c_contiguous

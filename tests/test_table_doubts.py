@@ -14,7 +14,7 @@ from sklearn.metrics import adjusted_rand_score
 from clustertrust import CAKE
 from clustertrust.cli import cli
 from clustertrust.files import read_table
-from clustertrust.tables import ColumnChoices, look, prepare
+from clustertrust.tables import ColumnChoices, TablePreparer, look
 
 FAST = ["-k", "3", "--runs", "3"]
 N = 72
@@ -321,15 +321,17 @@ def test_a_table_prepared_in_python_is_what_the_command_clusters(folder, scale):
     run("score", "x.csv", *FAST, "--scale", scale, "--out", "s.csv")
     found = pd.read_csv("s.csv").set_index("name")
     assert found.loc["n5", "reason"] == "left out: missing values"
-    X = prepare(frame, look(frame, ColumnChoices(scale=scale)))
+    preparer = TablePreparer(scale=scale).set_output(transform="pandas").fit(frame)
+    X = preparer.transform(frame)[preparer.left_out(frame) == ""]
     scored = CAKE(3, n_runs=3, random_state=0).fit(X)
-    assert X.index.tolist() == [name for name in frame["name"] if name != "n5"]
-    assert_allclose(scored.scores_, found.loc[X.index, "score"], atol=1e-12)
+    names = frame["name"][X.index]
+    assert names.tolist() == [name for name in frame["name"] if name != "n5"]
+    assert_allclose(scored.scores_, found.loc[names, "score"], atol=1e-12)
 
 
-def test_prepare_says_what_stands_against_a_table():
+def test_a_preparer_says_what_stands_against_a_table():
     with pytest.raises(ValueError, match="no column"):
-        prepare(pd.DataFrame({"id": [*"abc"]}))
+        TablePreparer().fit(pd.DataFrame({"id": [*"abc"]}))
 
 
 def test_a_plan_is_printed_in_a_few_lines():

@@ -3,11 +3,14 @@
 import numpy as np
 import pandas as pd
 import pytest
+from experiments.research import heldout
 from experiments.research.answers import run as answers
 from experiments.research.audit import run as audit
 from experiments.research.audit import votes
 from experiments.research.heldout import Set
 from experiments.research.k import again, rivals, signals
+from experiments.research.opinions import run as opinions
+from experiments.research.opinions import sets
 from numpy.testing import assert_array_equal
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_iris, make_blobs
@@ -30,6 +33,21 @@ def test_answers_are_measured_by_every_method():
     assert not set(answers.SLOW) & set(later["method"])
     table = answers.measure_set(case, 20)
     assert "learned" in answers.means(table, "auroc")
+
+
+# Second opinions
+
+
+def test_second_opinions_are_measured_beside_every_rival():
+    names = [draw.__name__ for draw in sets.GENERATED]
+    assert len({*names, *sets.REAL, *heldout.GENERATED, *heldout.REAL}) == (
+        len(names) + len(sets.REAL) + len(heldout.GENERATED) + len(heldout.REAL)
+    )
+    X, y = sets.eccentric_2d(np.random.default_rng(0))
+    measured = opinions.row("generated", Set("needles", X[::4], y[::4], 5))
+    table = pd.DataFrame([measured])
+    assert all(words in opinions.summary(table) for words in opinions.SIGNALS.values())
+    assert measured["combined"] > measured["harmonic"]
 
 
 # The number of clusters

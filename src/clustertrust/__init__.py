@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from clustertrust.null import NullReference, null_reference
     from clustertrust.results import Confidence, Explanation
     from clustertrust.selection import select_above, select_adaptive, select_top
+    from clustertrust.tables import TablePreparer
 
 __version__ = "0.1.0"
 
@@ -67,6 +68,7 @@ __all__ = [
     "Rms",
     "Runs",
     "Sampled",
+    "TablePreparer",
     "align_labels",
     "ask",
     "audit",
@@ -100,6 +102,7 @@ _HOMES = {
     "null": ("NullReference", "null_reference"),
     "results": ("Confidence", "Explanation"),
     "selection": ("select_above", "select_adaptive", "select_top"),
+    "tables": ("TablePreparer",),
 }
 
 

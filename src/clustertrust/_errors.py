@@ -96,7 +96,8 @@ class ParameterError(ValueError):
     ...     CAKE(3, fusion="sum").fit([[0.0], [1.0], [2.0]])
     ... except ValueError as error:
     ...     print(error.parameter, error.value, "|", error)
-    fusion sum | fusion='sum' is not known; choose one of ['harmonic', 'product', 'refined'].
+    fusion sum | fusion='sum' is not known; choose one of ['combined', 'harmonic', 'product',
+    'refined'].
     """
 
     def __init__(

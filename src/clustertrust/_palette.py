@@ -26,22 +26,23 @@ NUMBERS = (
     "#fde725",
 )
 
-# What the page names by its meaning. Letters on a card have a contrast of at least 4.5 to 1.
+# What the page names by its meaning. Letters on a card have a contrast of at least 4.5 to 1, points
+# of any score one of at least 3 to 1; the soft colours are those beside the threshold.
 LIGHT = {
     "kept": BLUE,
-    "kept-soft": "#86C0E4",
+    "kept-soft": "#4A96C8",
     "kept-text": "#005A8C",
-    "dropped": VERMILION,
-    "dropped-soft": "#F4B183",
+    "dropped": "#B84A00",
+    "dropped-soft": "#DD7226",
     "dropped-text": "#A84600",
     "unscored": "#8A8F98",
 }
 DARK = {
     "kept": SKY,
-    "kept-soft": "#2A6A94",
+    "kept-soft": "#2F79A8",
     "kept-text": "#7CC4F0",
     "dropped": "#FF8B3D",
-    "dropped-soft": "#A35A24",
+    "dropped-soft": "#A85E28",
     "dropped-text": "#FFA366",
     "unscored": "#808995",
 }

@@ -51,7 +51,7 @@ def memory_budget() -> int:
     return int(sklearn.get_config()["working_memory"] * 2**20 / 4)
 
 
-# Blocks in use or waiting.
+# Blocks in use or waiting; on more cores than this, one for each.
 AT_ONCE = 8
 
 
@@ -78,8 +78,9 @@ def map_blocks(
     if threads == 1 or len(first) < 2:
         yield from map(function, parts)
         return
-    with ThreadPoolExecutor(min(threads, AT_ONCE)) as pool:
-        waiting = [pool.submit(function, part) for part in itertools.islice(parts, AT_ONCE)]
+    with ThreadPoolExecutor(threads) as pool:
+        ahead = itertools.islice(parts, max(threads, AT_ONCE))
+        waiting = [pool.submit(function, part) for part in ahead]
         while waiting:
             yield waiting.pop(0).result()
             following = next(parts, None)

@@ -214,7 +214,7 @@ def check_columns(X: Any, remedy: str = "") -> None:
     if text:
         index = "make them the index, " if isinstance(X, pd.DataFrame) else ""
         encode = (
-            f"Drop them, {index}or encode them as numbers (clustertrust.tables.prepare, or "
+            f"Drop them, {index}or encode them as numbers (clustertrust.TablePreparer, or "
             "sklearn.preprocessing.OneHotEncoder)."
         )
         raise ValueError(f"X has columns that are not numbers: {text}. {remedy or encode}")

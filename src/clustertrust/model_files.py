@@ -101,10 +101,12 @@ def save_model(path: str | Path, stored: StoredModel) -> None:
 def load_model(path: str | Path) -> StoredModel:
     """Read what `save_model` wrote."""
     stored = load_record(path, ModelFile, _model)
-    if (stored.about.get("preparation") or {}).get("scales") is not None:
+    kept = stored.about.get("preparation") or {}
+    if any(value != 1 for value in kept.get("scales", ())):
         warn_user(
-            "This model was fitted on standardised columns: give it (X - means) / scales, with the "
-            "means and scales of clustertrust.model_files.read_about(path)['preparation'], or use "
+            "This model was fitted on standardised columns: give it "
+            "TablePreparer.from_json(read_about(path)['preparation']).transform(table), with "
+            "clustertrust.TablePreparer and clustertrust.model_files.read_about, or use "
             "`clustertrust predict`."
         )
     return stored
@@ -163,7 +165,7 @@ def _check_about(about: dict[str, Any], n_features: int) -> None:
     counts = {"n_features_in": about["n_features_in"], "feature_names": len(names) or n_features}
     if "mixed" in about:
         counts["mixed"] = len(MixedColumns.from_json(about["mixed"]).names)
-    for name in ("means", "scales"):
+    for name in ("means", "centers", "scales", "limits"):
         values = preparation.get(name)
         if values is not None:
             counts[name] = len(np.array(values, dtype=np.float64).reshape(len(values)))

@@ -86,8 +86,8 @@ def _translate(labels: Ints, names: Sequence[Ints]) -> Ints:
     """Return labels of runs (n, R) as labels of the consensus, -1: none."""
     columns = []
     for run, own in zip(labels.T, names, strict=True):
-        known = (run >= 0) & (run < len(own))
-        columns.append(np.where(known, own[np.where(known, run, 0)], -1))
+        matched = (run >= 0) & (run < len(own))
+        columns.append(np.where(matched, own[np.where(matched, run, 0)], -1))
     return np.column_stack(columns)
 
 

@@ -39,6 +39,7 @@ def test_completion():
     assert process(code=start, env=words).communicate(timeout=300)[0].split() == ["plain,--fusion"]
     words |= {"COMP_WORDS": "clustertrust score --fusion ", "COMP_CWORD": "3"}
     assert process(code=start, env=words).communicate(timeout=300)[0].split() == [
+        "plain,combined",
         "plain,harmonic",
         "plain,product",
         "plain,refined",

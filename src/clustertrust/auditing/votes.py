@@ -10,6 +10,7 @@ import pandas as pd
 
 from clustertrust._types import Array, Floats, Ints
 from clustertrust.matching import best_match, count_pairs, tally
+from clustertrust.scoring.jackknife import unseen_share
 
 # Of the shares of wrong labels; with 1 or 2 the worse side still spoils the better one.
 POWER = 4
@@ -71,17 +72,22 @@ def smoothed(agree: Array, runs: Array) -> Floats:
 
 
 def standard_errors(ballot: Ballot, score: Callable[[Floats], Floats]) -> Floats:
-    """Return jackknife errors (n,), se² = (R - 1)/R Σ_r (θ₋ᵣ - θ̄)²; NaN if fewer than 3 runs count.
+    """Return errors (n,), se² = jackknife² + unseen²; NaN if fewer than 3 runs count.
 
-    θ₋ᵣ is the score without run r, and `score` makes scores of shares (n,). It takes two values,
-    without a run that agrees and without one that does not, so that
-    se² = (R - 1) A (R - A) (θ₁ - θ₀)² / R² with A the runs that agree.
+    jackknife² = (R - 1)/R Σ_r (θ₋ᵣ - θ̄)², θ₋ᵣ the score without run r; `score` makes scores of
+    shares (n,). It takes two values, without a run that agrees and without one that does not, so
+    that it is (R - 1) A (R - A) (θ₁ - θ₀)² / R² with A the runs that agree. That is 0 where all
+    runs say the same. Unseen is how far the score moves if the share of runs of a kind not seen
+    yet votes against the label, or for it, whichever is farther.
     """
     A, R = ballot.agree.astype(np.float64), ballot.runs.astype(np.float64)
     R[R < 3] = np.nan
     without = score(smoothed(np.maximum(A - 1, 0), R - 1))
     against = score(smoothed(np.minimum(A, R - 1), R - 1))
-    return np.sqrt((R - 1) * A * (R - A)) * np.abs(against - without) / R
+    jackknife = np.sqrt((R - 1) * A * (R - A)) * np.abs(against - without) / R
+    share, q = smoothed(A, R), unseen_share(R)
+    now, worse, better = score(share), score((1 - q) * share), score((1 - q) * share + q)
+    return np.hypot(jackknife, np.maximum(np.abs(now - worse), np.abs(better - now)))
 
 
 def margin_of(shares: Floats, labels: Ints) -> Floats:

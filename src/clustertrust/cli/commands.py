@@ -18,6 +18,7 @@ from clustertrust.cli.request import (
     AuditRequest,
     ChooseRequest,
     DecideRequest,
+    ExplainRequest,
     PredictRequest,
     ReportRequest,
     ScoreRequest,
@@ -283,11 +284,34 @@ def demo(out: str | None) -> None:
     example.demo(out)
 
 
+@click.command(
+    cls=Sections,
+    short_help="Explain the score of one row.",
+    epilog="""\b
+    clustertrust explain data.csv scores.csv 17
+    clustertrust explain data.csv scores.csv B042 --id name""",
+)
+@takes(ExplainRequest)
+def explain(request: ExplainRequest) -> None:
+    """Explain the score of ROW: its parts, and its values beside those of its cluster and rival.
+
+    SCORES is what `clustertrust score --out` wrote. ROW is the name of a row, or its number,
+    counted from 0, where rows have no names.
+    """
+    from clustertrust.cli import explaining
+    from clustertrust.cli.checks import check_tools
+
+    loaded()
+    check_tools(request.data, request.columns, {})
+    explaining.explain(request)
+
+
 COMMANDS: dict[str, click.Command] = {
     "score": score,
     "audit": audit,
     "predict": predict,
     "report": report,
+    "explain": explain,
     "choose-k": choose_k,
     "demo": demo,
     "ask": ask,

@@ -16,8 +16,8 @@ from clustertrust.cli.given import score_given, without_labels
 from clustertrust.cli.large import large_source, score_large
 from clustertrust.cli.options import ReadOptions
 from clustertrust.cli.outputs import staged
-from clustertrust.cli.planning import FittedTable, for_metric
-from clustertrust.cli.points import Points, on_all_rows, read_points
+from clustertrust.cli.planning import for_metric
+from clustertrust.cli.points import FittedTable, Points, on_all_rows, read_points
 from clustertrust.cli.printing import (
     is_interactive,
     name_of,
@@ -31,7 +31,6 @@ from clustertrust.cli.printing import (
     with_options,
 )
 from clustertrust.cli.request import PredictRequest, ScoreRequest
-from clustertrust.cli.scaling import Preparation
 from clustertrust.cli.sidecar_plan import BESIDE, with_plan_beside
 from clustertrust.cli.squares import (
     check_square_options,
@@ -49,7 +48,7 @@ from clustertrust.files.columns import listed
 from clustertrust.model_files import read_about
 from clustertrust.notes import note_on_noise
 from clustertrust.summary import headline, summary_of
-from clustertrust.tables import TablePlan
+from clustertrust.tables import TablePreparer
 
 
 def score(request: ScoreRequest) -> None:
@@ -95,8 +94,8 @@ def score(request: ScoreRequest) -> None:
     scored = replace(scored, frame=pd.DataFrame(index=points.ids[points.kept]))
     settings = score_settings(request, scored, points)
     settings |= {} if has_labels else {"vary": runs_of(request).get("vary")}
-    threshold = request.threshold_for(scored.scores)
-    results = scored.to_frame(threshold)
+    at = scored.cut(request.threshold)
+    results = scored.to_frame(at.threshold)
     table = on_all_rows(results, points, only_scores=request.only_scores)
     if paths:
         say(f"Writing {', '.join(str(path) for path in paths.values())}.")
@@ -114,7 +113,7 @@ def score(request: ScoreRequest) -> None:
             shown = settings | (scored.findings() if isinstance(scored, Audit) else {})
             write_page(drafts["--report"], scored, points, shown, request.threshold, name_of(data))
     notes = note_on_noise(scored.ensemble.noise)
-    summary = with_options(summary_of(results, threshold=request.threshold, notes=notes))
+    summary = with_options(summary_of(results, at=at, notes=notes))
     if request.as_json:
         printed = _fields(request, points, scored) | summary_fields(summary)
         if isinstance(scored, Audit):
@@ -134,7 +133,7 @@ def predict(request: PredictRequest) -> None:
     """Label and score new points with a stored model."""
     data, columns, paths, model = request.data, request.columns, request.paths, request.model
     cake, fitted = _load_model(model)
-    threshold = request.threshold_for(cake.scores_)
+    at = cake.confidence_.cut(request.threshold)
     if cake.metric == "precomputed":
         check_square_options(columns)
         points = read_new_distances(data, columns, cake)
@@ -147,7 +146,8 @@ def predict(request: PredictRequest) -> None:
             f"{cake.n_features_in_}."
         )
     scored = cake.confidence_
-    results = cake.judge(points.X, threshold=threshold).set_axis(points.ids[points.kept], axis=0)
+    results = cake.judge(points.X, threshold=at.threshold)
+    results = results.set_axis(points.ids[points.kept], axis=0)
     table = on_all_rows(results, points, only_scores=request.only_scores)
     with staged(paths) as drafts:
         if "--out" in drafts:
@@ -157,9 +157,8 @@ def predict(request: PredictRequest) -> None:
                 points,
                 {"model": Path(model).name, "clustertrust": __version__},
             )
-    # Runs are judged by the points that they were made of, not by these.
-    summary = summary_of(results, threshold=threshold)
-    summary = replace(summary, fitted=request.threshold is None, notes=())
+    # Runs and clusters are judged by the points that they were made of, not by these.
+    summary = replace(summary_of(results, at=at), verdict=None, notes=())
     if request.as_json:
         print_json(_fields(request, points, scored) | summary_fields(summary), paths)
         return
@@ -193,9 +192,9 @@ def _check_impute(columns: ReadOptions, model: str, fitted: FittedTable) -> None
     """Raise if means are asked for that a model has not."""
     if columns.impute is None:
         return
-    if fitted.preparation is None:
+    if fitted.preparer is None:
         raise ValueError(f"--impute: {model} has no column means of its fit; use --drop-missing.")
-    if fitted.plan is not None and fitted.plan.is_mixed:
+    if fitted.preparer.plan_.is_mixed:
         raise ValueError(f"--impute: the distances of {model} skip missing values; leave it out.")
 
 
@@ -208,6 +207,5 @@ def _load_model(path: str) -> tuple[CAKE, FittedTable]:
     kept = read_about(path).get("preparation")
     names = getattr(cake, "feature_names_in_", None)
     features = None if names is None else tuple(str(name) for name in names)
-    stored = None if kept is None or features is None else kept.get("plan")
-    plan = None if stored is None else TablePlan.from_json(stored)
-    return cake, FittedTable(features, Preparation.from_json(kept), plan)
+    preparer = None if kept is None else TablePreparer.from_json(kept)
+    return cake, FittedTable(features, preparer)

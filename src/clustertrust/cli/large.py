@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -17,11 +18,11 @@ import pandas as pd
 
 from clustertrust import CAKE, Confidence
 from clustertrust._parallel import memory_budget
+from clustertrust.cli.blocks import open_table, prepare_table
 from clustertrust.cli.options import ReadOptions
 from clustertrust.cli.outputs import staged
-from clustertrust.cli.planned_blocks import Encoded, PlannedTable, plan_blocks, refuse_encoding
-from clustertrust.cli.points import ROW, Points, check_free, reading_of
-from clustertrust.cli.preparing import Ways, prepared
+from clustertrust.cli.planning import named_problems, preparer_for
+from clustertrust.cli.points import ROW, Points, check_free
 from clustertrust.cli.printing import (
     is_interactive,
     name_of,
@@ -35,30 +36,23 @@ from clustertrust.cli.printing import (
     with_options,
 )
 from clustertrust.cli.request import ScoreRequest
-from clustertrust.cli.scaling import Preparation
 from clustertrust.cli.sidecar_plan import BESIDE, with_plan_beside
-from clustertrust.cli.writing import draw_scores, kept_of, write_page, write_plan
+from clustertrust.cli.writing import draw_scores, write_page, write_plan
 from clustertrust.files.appending import Append
-from clustertrust.files.delimited import COMMA, COMPRESSED, EXACT, as_text
+from clustertrust.files.delimited import COMMA, COMPRESSED, EXACT
 from clustertrust.files.formats import FORMATS, format_of, known_format, need, suffixes
 from clustertrust.files.lines import UTF8
-from clustertrust.files.sources import (
-    Block,
-    CsvSource,
-    ParquetSource,
-    Source,
-)
-from clustertrust.files.tables import bytes_in_memory, column_names, open_source
+from clustertrust.files.sources import Block, CsvSource, FrameSource, ParquetSource, Source
+from clustertrust.files.tables import bytes_in_memory
 from clustertrust.model_files import StoredModel, about_columns, save_model
 from clustertrust.scoring.settings import Settings
 from clustertrust.streaming.passes import BlockReader, SampledRows, reader_of
 from clustertrust.streaming.stream import fit_stream
 from clustertrust.summary import Tally, headline
-from clustertrust.tables import TablePlan
-from clustertrust.tables.plan import MISSING_VALUES
+from clustertrust.tables import TablePreparer
 
 
-def large_source(request: ScoreRequest) -> PlannedTable | None:
+def large_source(request: ScoreRequest) -> Source | None:
     """Open the table in blocks if DATA is a folder, too large, or for a scheduler; else None."""
     data, columns, path = request.data, request.columns, Path(request.data)
     if data == "-":
@@ -70,13 +64,7 @@ def large_source(request: ScoreRequest) -> PlannedTable | None:
         if request.scheduler is None and bytes_in_memory(path) <= memory_budget():
             return None
     _check_blockwise(data, columns)
-    names = column_names(path, reading_of(columns))
-    if names is None:
-        choice = columns.choice(())
-        return PlannedTable(
-            open_source(data, **{name: choice[name] for name in ("id", "use", "drop")})
-        )
-    return plan_blocks(data, columns, names)
+    return open_table(data, columns)
 
 
 def _check_blockwise(data: str, columns: ReadOptions) -> None:
@@ -99,39 +87,39 @@ def _check_blockwise(data: str, columns: ReadOptions) -> None:
         )
 
 
-def score_large(request: ScoreRequest, planned: PlannedTable) -> None:
+def score_large(request: ScoreRequest, source: Source) -> None:
     """Score a table in blocks. Page and picture show the sample that the runs were fitted on."""
-    _check_large(request, planned)
+    _check_large(request)
     data, method, paths = request.data, request.method, request.paths
-    source, way = planned.source, _plan_in_blocks(planned, request.columns)
-    plan = None if planned.plan is None else way
-    ways = Ways(request.columns.drop_missing, way.missing == "mean", way)
-    table, preparation = prepared(source, ways, method.n_jobs, planned.first)
     params = method.building(request.checkpoint) | method.scoring()
     settings_of_fit = Settings.from_estimator(CAKE(**params, verbose=is_interactive()))
-    passes: BlockReader = reader_of(table, method.n_runs, method.n_jobs, is_interactive())
     with contextlib.ExitStack() as connected:
+        passes: BlockReader
         if request.scheduler is not None:
-            passes = connected.enter_context(on_workers(source, request.scheduler))
+            passes, preparer = connected.enter_context(on_workers(source, request))
             passes.remedy = (
                 "Without --scheduler, a file of at most a quarter of --memory is read whole"
             )
+            name = preparer.plan_.id
         else:
+            table = prepare_table(source, data, request.columns)
+            preparer, name = table.preparer, table.id
+            passes = reader_of(table, method.n_runs, method.n_jobs, is_interactive())
             passes.remedy = "A single file of at most a quarter of --memory is read whole"
+        check_free(name, data)
         streamed = fit_stream(passes, settings_of_fit)
         say(f"Scoring {streamed.built.n_rows:,} rows of {name_of(data)}.")
-        points = replace(_points(source, streamed.built.sample, preparation), plan=plan)
+        points = _points(streamed.built.sample, preparer, name, passes.columns)
         scored = streamed.confidence(streamed.scorer(Block(streamed.built.sample.X)))
         # the rows are written as they are scored: the sample stands for all
-        threshold = request.threshold_for(scored.scores)
-        tally = Tally(threshold, fitted=request.threshold is None)
+        tally = Tally(scored.cut(request.threshold))
         paths = with_plan_beside(paths, request.columns, points)
         request = replace(request, paths=paths)
         with staged(paths) as at:
             blocks = (
                 (block, streamed.confidence(fields)) for block, fields in streamed.scores(passes)
             )
-            write_blocks(at.get("--out"), points.ids.name, blocks, tally)
+            left_out = write_blocks(at.get("--out"), points.ids.name, blocks, tally)
             settings = score_settings(request, scored, points)
             settings |= {
                 "rows": tally.rows,
@@ -139,8 +127,7 @@ def score_large(request: ScoreRequest, planned: PlannedTable) -> None:
                 "passes": streamed.n_passes,
             }
             if "--model" in at:
-                kept = kept_of(preparation, plan)
-                about = about_columns(source.n_features, source.columns, kept)
+                about = about_columns(passes.n_features, passes.columns, preparer.to_json())
                 stored = StoredModel(
                     CAKE(**params).get_params(),
                     streamed.built.sample.X,
@@ -159,22 +146,10 @@ def score_large(request: ScoreRequest, planned: PlannedTable) -> None:
                     f"a sample of {len(points.ids):,} of the {tally.rows:,} rows of {name_of(data)}"
                 )
                 write_page(at["--report"], scored, points, settings, request.threshold, shown)
-    _print_outcome(request, scored, tally, points, settings)
+    _print_outcome(request, scored, tally, points, settings, left_out)
 
 
-def _plan_in_blocks(planned: PlannedTable, columns: ReadOptions) -> TablePlan:
-    """Return the plan with what happens to missing values in blocks, where no row is left out."""
-    plan = planned.plan
-    if plan is None:
-        scale = "standard" if columns.standardize else columns.scale
-        scale = "none" if scale == "auto" else scale
-        return TablePlan((), scale=scale, missing=columns.missing_rule() or "auto")
-    # The means of numbers that are whole in the first rows would take a pass of their own.
-    gaps = any(column.n_missing for column in plan.used) or isinstance(planned.source, Encoded)
-    return replace(plan, missing="mean") if plan.missing == "auto" and gaps else plan
-
-
-def _check_large(request: ScoreRequest, planned: PlannedTable) -> None:
+def _check_large(request: ScoreRequest) -> None:
     """Raise for options that do not work in blocks, or not on many machines."""
     if request.to_stdout:
         raise click.UsageError(
@@ -188,43 +163,31 @@ def _check_large(request: ScoreRequest, planned: PlannedTable) -> None:
                 f"{suffixes('append')}."
             )
         need(format_of(out))
-    columns = request.columns
-    given = {
-        "--standardize": columns.standardize or columns.scale == "standard",
-        "--impute": columns.impute,
-        "--drop-missing": columns.drop_missing,
-    }
-    refused = [option for option, value in given.items() if value]
-    if request.scheduler is not None and refused:
+    if request.scheduler is not None and request.columns.drop_missing:
         raise click.UsageError(
-            f"--scheduler does not work with {', '.join(refused)}; prepare the files first."
-        )
-    plan = planned.plan
-    if request.scheduler is None or plan is None:
-        return
-    assert planned.first is not None
-    refuse_encoding(plan, planned.first, request.data)
-    if plan.scale != "none":
-        raise click.UsageError(
-            "--scheduler: the ranges of the columns differ, and columns are not scaled on many "
-            "machines; scale them first, or say --scale none."
+            "--scheduler does not work with --drop-missing; prepare the files first."
         )
 
 
 def write_blocks(
     path: Path | None, name: Any, blocks: Iterable[tuple[Block, Confidence]], tally: Tally
-) -> None:
-    """Write the results block by block, with empty rows for those left out, and add them up."""
-    at = 0
+) -> Counter[str]:
+    """Write the results block by block, with empty rows for those left out, and add them up.
+
+    Return how many rows are left out, by reason.
+    """
+    at, left_out = 0, Counter[str]()
     with _appended(path) as write:
         for block, scored in blocks:
-            results = _columns(block, scored.to_columns(tally.threshold))
+            results = _columns(block, scored.to_columns(tally.cut.threshold))
             results.insert(
                 0, name, np.arange(at, at + len(results)) if block.ids is None else block.ids
             )
             at += len(results)
             tally.add(results.set_index(name))
             write(_with_why(results, block))
+            left_out += Counter(() if block.why is None else block.why[block.why != ""].tolist())
+    return left_out
 
 
 def _appended(path: Path | None) -> AbstractContextManager[Append]:
@@ -242,6 +205,7 @@ def _print_outcome(
     tally: Tally,
     points: Points,
     settings: Mapping[str, Any],
+    left_out: Mapping[str, int],
 ) -> None:
     summary = with_options(tally.summary())
     scores, passes = tally.rows - tally.left_out, settings["passes"]
@@ -259,14 +223,16 @@ def _print_outcome(
     line = headline(scores, len(summary.clusters), scored.ensemble, scored.geometry_method)
     line += f"; {passes} passes over {name_of(request.data)}"
     text = summary.text(line)
-    if tally.left_out:
-        text += f"\n\n{unscored(tally.left_out, tally.rows, MISSING_VALUES)}"
+    for why, count in left_out.items():
+        text += f"\n\n{unscored(count, tally.rows, why)}"
     print_summary(request, text, points)
 
 
 @contextmanager
-def on_workers(source: Source, scheduler: str) -> Iterator[BlockReader]:
-    """Let the workers of a Dask scheduler read the files and fit the runs on the sample."""
+def on_workers(
+    source: Source, request: ScoreRequest
+) -> Iterator[tuple[BlockReader, TablePreparer]]:
+    """Let the workers of a Dask scheduler read the files, prepare them, and fit the runs."""
     if not isinstance(source, CsvSource | ParquetSource):
         raise click.UsageError(
             "--scheduler reads CSV, TSV and Parquet files; write the table as one of these."
@@ -276,44 +242,61 @@ def on_workers(source: Source, scheduler: str) -> Iterator[BlockReader]:
             "--scheduler needs files with the same compression; compress all of them in one way."
         )
     try:
-        distributed, frames = (
-            importlib.import_module("distributed"),
-            importlib.import_module("dask.dataframe"),
-        )
+        distributed = importlib.import_module("distributed")
+        importlib.import_module("dask.dataframe")
     except ImportError as error:
         raise ImportError('--scheduler needs Dask: pip install "clustertrust[dask]"') from error
     from clustertrust.streaming.dask_passes import DaskReader
 
     if isinstance(source, CsvSource):
         _check_texts(source)
+    data, frame = request.data, _dask_frame(source)
+    with distributed.Client(request.scheduler, timeout="10s"):
+        with named_problems(data):
+            preparer = preparer_for(request.columns, source.wanted, data).fit(frame)
+        plan = preparer.plan_
+        if plan.rows:
+            raise ValueError(
+                f"{data}: its first row holds units, or its last totals; remove them from the file "
+                "for --scheduler."
+            )
+        if plan.missing == "auto":
+            # Workers do not leave rows out.
+            preparer.plan_ = replace(plan, missing="mean")
+        kinds = dict.fromkeys(preparer.get_feature_names_out(), np.float64)
+        kinds |= {} if plan.id is None else {plan.id: frame.dtypes[plan.id]}
+        empty = pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in kinds.items()})
+        numbers = frame.map_partitions(_with_names, preparer, meta=empty)
+        yield DaskReader(numbers, id=plan.id), preparer
+
+
+def _with_names(part: pd.DataFrame, preparer: TablePreparer) -> pd.DataFrame:
+    """Return a part of a table as numbers, with the column that names the rows."""
+    names = preparer.get_feature_names_out()
+    numbers = pd.DataFrame(preparer.transform(part), part.index, names)
+    id = preparer.plan_.id
+    return numbers if id is None else numbers.assign(**{id: part[id]})
+
+
+def _dask_frame(source: FrameSource) -> Any:
+    """Return the files as a Dask frame, read as without a scheduler."""
+    frames = importlib.import_module("dask.dataframe")
     paths = [str(path.absolute()) for path in source.paths]
-    columns = source.wanted
-    if isinstance(source, ParquetSource):
-        frame = frames.read_parquet(paths, columns=columns)
-    else:
-        text = as_text([] if source.id is None else [source.id], source.columns or (), ("None",))
-        kinds = text.pop("dtype", {})
-        read = partial(
-            frames.read_csv,
-            paths,
-            sep=source.texts[0].layout.separator,
-            usecols=columns,
-            blocksize=None
-            if source.paths[0].suffix.lower() in COMPRESSED
-            else "default",  # it cannot be split
-            **EXACT,  # as without a scheduler
-            **text,
-        )
-        # A column may start with whole numbers and continue with others, which Dask refuses unless
-        # the type is given.
-        whole = [
-            name
-            for name, dtype in read(dtype=kinds).dtypes.items()
-            if getattr(dtype, "kind", "") in "iu"
-        ]
-        frame = read(dtype=kinds | dict.fromkeys(whole, np.float64))
-    with distributed.Client(scheduler, timeout="10s"):
-        yield DaskReader(frame[columns], id=source.id)
+    if not isinstance(source, CsvSource):
+        return frames.read_parquet(paths, columns=source.wanted)
+    options = source.options(source.texts[0])
+    kinds = options.pop("dtype", {})
+    # Compressed text cannot be split.
+    is_packed = source.paths[0].suffix.lower() in COMPRESSED
+    size = None if is_packed else "default"
+    read = partial(
+        frames.read_csv, paths, usecols=source.wanted, blocksize=size, **EXACT, **options
+    )
+    # A column may start with whole numbers and continue with others, which Dask refuses unless the
+    # type is given.
+    types = read(dtype=kinds).dtypes.items()
+    whole = [name for name, dtype in types if getattr(dtype, "kind", "") in "iu"]
+    return read(dtype=kinds | dict.fromkeys(whole, np.float64))
 
 
 def _check_texts(source: CsvSource) -> None:
@@ -350,15 +333,17 @@ def _with_why(results: pd.DataFrame, block: Block) -> pd.DataFrame:
     """Return the results with the reason of rows that were left out."""
     if block.kept is None:
         return results
-    reason = results["reason"].cat.add_categories([MISSING_VALUES])
-    return results.assign(reason=reason.where(block.kept, MISSING_VALUES))
+    return results.assign(reason=results["reason"].astype(object).where(block.kept, block.why))
 
 
-def _points(source: Source, sample: SampledRows, preparation: Preparation | None) -> Points:
+def _points(
+    sample: SampledRows, preparer: TablePreparer, name: str | None, columns: Sequence[str] | None
+) -> Points:
     """Return the sample as points, for page and plot."""
-    name = getattr(source, "id", None) or ROW
-    ids = pd.Index(sample.names, name=name)
-    names = source.columns or [f"column_{j}" for j in range(source.n_features)]
+    ids = pd.Index(sample.names, name=name or ROW)
+    plan = preparer.plan_
+    names = list(columns or (f"column_{one}" for one in plan.features))
     X = pd.DataFrame(sample.X, columns=names, index=ids)
-    unscaled = X if preparation is None else preparation.unscale(X)
-    return Points(X, unscaled, ids, np.ones(len(ids), dtype=bool), preparation, sampled=True)
+    kept = np.ones(len(ids), dtype=bool)
+    unscaled = preparer.measures_.unscale(X)
+    return Points(X, unscaled, ids, kept, preparer, plan=plan, sampled=True)

@@ -222,7 +222,8 @@ class CakeOptions:
     )
     on_failure: str = one_of("Whether a failing run stops the work.", ["raise", "drop"])
     fusion: str = _named(
-        "How the components are combined; refined adds a third, persistence.",
+        "How the components are combined; refined adds persistence, combined also second opinions "
+        "of other methods.",
         "fusion:FUSIONS",
         "harmonic",
     )

@@ -12,18 +12,25 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from clustertrust._types import Bools
+from clustertrust._types import Array, Bools
 from clustertrust._validation import check_whole_numbers
 from clustertrust.cli.options import ReadOptions
-from clustertrust.cli.planning import FittedTable, is_unnamed, plan_table, read_plan
-from clustertrust.cli.scaling import Preparation, fit_preparation
+from clustertrust.cli.planning import (
+    named_problems,
+    preparer_for,
+    preparer_for_new_rows,
+    preparer_of_numbers,
+    read_plan,
+)
 from clustertrust.columns import COLUMNS
 from clustertrust.files import Reading, Table, read_table
 from clustertrust.files.columns import UNNAMED
 from clustertrust.files.formats import FORMATS, format_of
 from clustertrust.files.reading import Dialect
-from clustertrust.tables import TablePlan, choose_scale
+from clustertrust.tables import TablePlan, TablePreparer
 from clustertrust.tables.looking import odd_rows
+from clustertrust.tables.plan import Columns
+from clustertrust.tables.scales import choose_scale
 
 ROW = "row"  # name of the index, if nothing else names the rows
 ID = "id"  # name of names of the rows that have none
@@ -39,7 +46,7 @@ class Points:
     unscaled : the same rows as in the file: filled in, but not scaled
     ids : names of all rows of the file, in its order
     kept : (rows,) which of them are used
-    preparation : what was done to the columns; None for sparse data
+    preparer : what made them of the table; None for sparse data
     adata : the AnnData object, if the file is one
     plan : what was decided for each column; None for sparse data
     why : (rows,) why a row is left out, an empty text if it is used
@@ -56,10 +63,10 @@ class Points:
     unscaled: Any
     ids: pd.Index
     kept: Bools
-    preparation: Preparation | None
+    preparer: TablePreparer | None
     adata: Any = None
     plan: TablePlan | None = None
-    why: pd.Series | None = None
+    why: Array | None = None
     original: pd.DataFrame | None = None
     folder: Path | None = None
     sampled: bool = False
@@ -104,6 +111,20 @@ def _standard_input() -> bytes:
     return _READ[0][1]
 
 
+@dataclass(frozen=True)
+class FittedTable:
+    """What a model knows of the table that it was fitted on.
+
+    Attributes
+    ----------
+    features : names of its features; None: they have none
+    preparer : what made them; None for models that the library saved
+    """
+
+    features: tuple[str, ...] | None
+    preparer: TablePreparer | None
+
+
 def read_points(
     path: str,
     columns: ReadOptions,
@@ -130,7 +151,10 @@ def read_points(
         frame = frame.rename(columns={frame.columns[0]: ID})
         note = f"the first column, which has no name, is called {ID}"
         table = replace(table, notes=(*table.notes, note))
-    plan = plan_table(table, frame, columns, source_name, fitted)
+    # Columns of arrays and AnnData have no names of their own.
+    has_names = table.adata is None and not isinstance(table.data.columns, pd.RangeIndex)
+    preparer = _preparer(table, frame, columns, source_name, fitted, has_names=has_names)
+    plan = preparer.plan_
     try:
         check_whole_numbers(frame[[column.name for column in plan.used]])
     except ValueError as error:
@@ -138,77 +162,71 @@ def read_points(
     ids = _ids(table, frame, plan)
     if to_score:
         check_free(ids.name, source_name)
-    X = plan.apply(frame)
-    why = plan.rows_out(X, plan.rows if fitted is None else odd_rows(frame, plan))
-    kept = (why == "").to_numpy()
+    read = plan.read(frame)
+    why = plan.rows_out(read)
+    kept = why == ""
     if not kept.any():
         raise ValueError(
             f"{source_name} has no row without missing values; try --impute mean, or --drop "
             "columns."
         )
-    has_own = own and not is_unnamed(table)
-    original = _as_written(path, columns, table, frame) if has_own else None
+    original = _as_written(path, columns, table, frame) if own and has_names else None
     home = None if path == "-" else Path(path).parent
     points = Points(
-        *(X, X, ids, kept, None, table.adata, plan, why, original, home), dialect=table.dialect
+        *(frame, frame, ids, kept, preparer, table.adata, plan, why, original, home),
+        dialect=table.dialect,
     )
     if plan.is_mixed:
-        return _mixed_points(points, None if fitted is not None else frame)
-    lost = np.isnan(X.to_numpy()[kept]).sum(axis=0)
-    values, preparation = _filled(X.to_numpy()[kept], plan, fitted, source_name)
+        return _mixed_points(points, read, frame if fitted is None else None)
+    read = read.of(kept)
+    values, lost = preparer.filled(read), read.lost.sum(axis=0)
     # Columns of arrays have no names that a model could ask for.
-    plain = is_unnamed(table) and X.shape[1] == table.data.shape[1]
-    names = table.data.columns if plain else X.columns
+    plain = not has_names and values.shape[1] == table.data.shape[1]
+    names = table.data.columns if plain else plan.features
     filled = pd.DataFrame(values, index=ids[kept], columns=names)
-    gaps = {plan.used[at].name: int(n) for at, n in zip(plan.sources, lost, strict=True) if n}
-    return replace(
-        points,
-        X=preparation.scale(filled),
-        unscaled=filled,
-        preparation=preparation,
-        n_filled=gaps,
+    gaps = {column.name: int(n) for column, n in zip(plan.used, lost, strict=True) if n}
+    return replace(points, X=preparer.measures_.scale(filled), unscaled=filled, n_filled=gaps)
+
+
+def _preparer(
+    table: Table,
+    frame: pd.DataFrame,
+    columns: ReadOptions,
+    source_name: str,
+    fitted: FittedTable | None,
+    *,
+    has_names: bool,
+) -> TablePreparer:
+    """Return what turns the table into numbers: a model's, or what a look at the table decides."""
+    if fitted is None:
+        with named_problems(source_name):
+            preparer = preparer_for(columns, list(frame.columns), source_name)
+            return preparer.fit_blocks(lambda: (frame,), table.notes, has_names=has_names)
+    if fitted.preparer is None:
+        return preparer_of_numbers(fitted.features, frame, columns, source_name)
+    preparer = preparer_for_new_rows(
+        fitted.preparer, frame, columns, source_name, has_names=fitted.features is not None
     )
+    rows = tuple(odd_rows(frame, preparer.plan_))
+    return TablePreparer.from_plan(replace(preparer.plan_, rows=rows), preparer.measures_)
 
 
-def _mixed_points(points: Points, frame: pd.DataFrame | None) -> Points:
+def _mixed_points(points: Points, read: Columns, frame: pd.DataFrame | None) -> Points:
     """Return points for Gower's distance: texts and gaps stay; page and plot show numbers.
 
     `frame` is the table, if the points are to be shown.
     """
-    plan = points.plan
-    assert plan is not None
-    X = points.X[points.kept].set_axis(points.ids[points.kept], axis=0)
-    nothing = Preparation(np.zeros(X.shape[1]), None, False)
-    points = replace(points, X=X, unscaled=X, preparation=nothing)
+    ids = points.ids[points.kept]
+    X = read.mixed(points.ids)[points.kept]
+    points = replace(points, X=X, unscaled=X)
     if frame is None:
         return points
-    plan = replace(plan, encode="onehot", missing="mean")
-    numbers = plan.apply(frame)[points.kept].set_axis(points.ids[points.kept], axis=0)
-    plan = replace(plan, scale=choose_scale(plan, numbers)[0])
-    preparation = fit_preparation(plan, numbers.to_numpy())
-    filled = numbers.fillna(dict(zip(numbers.columns, preparation.means, strict=True)))
-    return replace(points, unscaled=filled, drawn=preparation.scale(filled))
-
-
-def _filled(
-    values: Any, plan: TablePlan, fitted: FittedTable | None, source_name: str
-) -> tuple[Any, Preparation]:
-    """Return the values without gaps, and what is done to the columns."""
-    known = None if fitted is None else fitted.preparation
-    if known is not None and values.shape[1] != len(known.means):
-        raise ValueError(
-            f"{source_name} has {values.shape[1]} columns to use; the model was fitted on "
-            f"{len(known.means)}."
-        )
-    preparation = fit_preparation(plan, values) if known is None else known
-    if np.isfinite(values).all():
-        return values, preparation
-    if plan.missing == "drop" or (fitted is not None and known is None):
-        raise ValueError(
-            f"{source_name} has missing values, and the model has no column means of its fit; use "
-            "--drop-missing."
-        )
-    return preparation.fill(values), preparation
+    plan = replace(read.plan, encode="onehot", missing="mean", rows=())
+    plan = replace(plan, scale=choose_scale(plan, read.numbers[points.kept])[0])
+    shown = TablePreparer(plan=plan).fit(frame[points.kept])
+    values = shown.filled(shown.plan_.read(frame[points.kept]))
+    filled = pd.DataFrame(values, ids, shown.plan_.features)
+    return replace(points, unscaled=filled, drawn=shown.measures_.scale(filled))
 
 
 def _as_written(path: str, columns: ReadOptions, table: Table, frame: pd.DataFrame) -> pd.DataFrame:
@@ -258,7 +276,7 @@ def on_all_rows(table: pd.DataFrame, points: Points, *, only_scores: bool = Fals
             .reindex(range(len(points.kept)))
         )
         assert points.why is not None
-        table["reason"] = table["reason"].astype(object).where(points.kept, points.why.to_numpy())
+        table["reason"] = table["reason"].astype(object).where(points.kept, points.why)
     table = table.reset_index(drop=True)
     if only_scores or points.original is None:
         table.insert(0, str(points.ids.name), points.ids.to_numpy())
@@ -273,7 +291,8 @@ def on_all_rows(table: pd.DataFrame, points: Points, *, only_scores: bool = Fals
 def _sparse_points(
     table: Table, columns: ReadOptions, fitted: FittedTable | None, source_name: str
 ) -> Points:
-    if fitted is not None and fitted.preparation is not None and fitted.preparation.is_scaled:
+    preparer = None if fitted is None else fitted.preparer
+    if preparer is not None and preparer.measures_.is_scaled:
         raise ValueError(
             f"{source_name} is a sparse matrix, and the model standardises columns; give a dense "
             "table."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -52,15 +53,22 @@ def score_settings(request: ScoreRequest, scored: Confidence, points: Points) ->
 
 
 def with_options(summary: Summary) -> Summary:
-    """Return a summary whose notes name options of the command."""
+    """Return a summary whose verdict and notes name options of the command."""
     wording = current_wording()
-    return replace(summary, notes=tuple(rendered(note, wording) for note in summary.notes))
+    verdict = None if summary.verdict is None else rendered(summary.verdict, wording)
+    notes = tuple(rendered(note, wording) for note in summary.notes)
+    return replace(summary, verdict=verdict, notes=notes)
 
 
 def summary_fields(summary: Summary) -> dict[str, Any]:
     """Return the numbers of a summary, as JSON."""
+    cut = summary.cut
     return {
-        "threshold": summary.threshold,
+        "verdict": summary.verdict,
+        "above_chance": None if summary.verdict is None else cut.share,
+        "chance": cut.chance,
+        "threshold": cut.threshold,
+        "threshold_rule": cut.rule,
         "quantiles": summary.scores.to_dict(),
         "clusters": records(summary.clusters, "label"),
         "reasons": summary.reasons.to_dict(),
@@ -146,7 +154,7 @@ def print_summary(request: Request, text: str, points: Points) -> None:
     echo(text, err=request.to_stdout)
     if points.why is not None and not points.kept.all():
         n = len(points.kept)
-        for why, count in points.why[~points.kept].value_counts().items():
+        for why, count in Counter(points.why[~points.kept]).most_common():
             echo(f"\n{unscored(int(count), n, str(why))}", err=request.to_stdout)
     if request.paths:
         written = ", ".join(str(path) for path in request.paths.values())

@@ -15,9 +15,7 @@ from clustertrust import CAKE, Confidence
 from clustertrust._types import Ints
 from clustertrust._views import View, principal_view
 from clustertrust.cli.points import ROW, Points
-from clustertrust.cli.scaling import Preparation
 from clustertrust.files import format_of, write_table
-from clustertrust.tables import TablePlan
 
 # Prefix of result names in AnnData files.
 KEY = "cake"
@@ -40,17 +38,7 @@ def save(path: Path, cake: CAKE, points: Points) -> None:
     """Save a model, with the preparation of its columns in the same file."""
     # Progress was for this run of the command.
     cake.set_params(verbose=False)
-    cake.save(path, preparation=kept_of(points.preparation, points.plan))
-
-
-def kept_of(preparation: Preparation | None, plan: TablePlan | None) -> dict[str, Any] | None:
-    """Return what a model's file keeps of what was done to the columns."""
-    if preparation is None:
-        return None
-    # rows are those of one table
-    return preparation.to_json() | (
-        {} if plan is None else {"plan": replace(plan, rows=()).to_json()}
-    )
+    cake.save(path, preparation=None if points.preparer is None else points.preparer.to_json())
 
 
 def write_plan(path: Path, points: Points) -> None:
@@ -105,6 +93,7 @@ def write_page(
         settings=settings,
         title=title_of(name),
         threshold=threshold,
+        chance=scored.cut().chance,
         rows=_places(points),
     )
 
@@ -176,7 +165,7 @@ def view_of(points: Points, shown: Any = slice(None)) -> Any:
 def _clustered_view(points: Points) -> View | None:
     """Return principal components of what was clustered; the page shows raw columns."""
     drawn = points.drawn
-    if drawn is None and points.preparation is not None and points.preparation.is_scaled:
+    if drawn is None and points.preparer is not None and points.preparer.measures_.is_scaled:
         drawn = points.X
     if drawn is None or drawn.shape[1] < 3:
         return None

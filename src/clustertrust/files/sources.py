@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, BinaryIO, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,7 @@ from clustertrust._errors import InputError, literal
 from clustertrust._types import Array, Bools, Floats
 from clustertrust._validation import check_finite, check_range, check_whole_numbers
 from clustertrust.files import delimited
+from clustertrust.files.arrow_text import arrow_parser
 from clustertrust.files.columns import Selection
 from clustertrust.files.errors import TableError, named_errors, not_text
 from clustertrust.files.lines import TextFile, records
@@ -38,14 +39,19 @@ class Block(NamedTuple):
     ids : (b,) their names, if the table has names
     before : number of rows before them
     labels : (b, R) their label in each run, if labels were given
-    kept : if rows were left out, which of the rows in `ids` are in X
+    why : if rows were left out, why each of the rows in `ids` is not in X, empty if it is
     """
 
     X: Array
     ids: Array | None = None
     before: int = 0
     labels: Array | None = None
-    kept: Bools | None = None
+    why: Array | None = None
+
+    @property
+    def kept(self) -> Bools | None:
+        """If rows were left out, which of the rows in `ids` are in X."""
+        return None if self.why is None else np.asarray(self.why == "", dtype=bool)
 
     @property
     def names(self) -> Array:
@@ -181,13 +187,12 @@ class NpySource(FileSource):
             raise ValueError(f"{path.parent} holds {len(paths)} arrays; give one .npy file.")
         selection.refuse_names(str(path))
         with named_errors(str(path), "npy"), path.open("rb") as file:
-            shape, by_column, self.dtype = read_array_header(file)
+            shape, self.by_column, self.dtype = read_array_header(file)
             self.offset = file.tell()
-        if len(shape) != 2 or min(shape) < 0 or by_column or self.dtype.kind not in "fiub":
-            order = "column by column" if by_column else "row by row"
+        if len(shape) != 2 or min(shape) < 0 or self.dtype.kind not in "fiub":
             raise ValueError(
-                f"{path} holds an array of shape {shape} and type {self.dtype}, {order}; it must "
-                "be (n, d) numbers, row by row (numpy.ascontiguousarray)."
+                f"{path} holds an array of shape {shape} and type {self.dtype}; it must be (n, d) "
+                "numbers."
             )
         expected = self.offset + shape[0] * shape[1] * self.dtype.itemsize
         if path.stat().st_size < expected:
@@ -199,17 +204,27 @@ class NpySource(FileSource):
 
     def read(self, rows: int) -> Iterator[Block]:
         """Read the file from its start."""
+        n = self.n_rows or 0
         with self.path.open("rb") as file:
-            file.seek(self.offset)
-            left = self.n_rows or 0
-            while left > 0:
-                count = min(rows, left)
-                flat = np.fromfile(file, self.dtype, count * self.n_features)
-                if flat.size < count * self.n_features:
-                    raise ValueError(f"{self.path} became shorter while it was read.")
-                _check_whole(str(self.path), flat.reshape(count, -1))
-                yield Block(flat.reshape(count, -1).astype(_float_type(self.dtype), copy=False))
-                left -= count
+            for start in range(0, n, rows):
+                values = self._rows(file, start, min(rows, n - start))
+                _check_whole(str(self.path), values)
+                yield Block(values.astype(_float_type(self.dtype), order="C", copy=False))
+
+    def _rows(self, file: BinaryIO, start: int, count: int) -> Array:
+        """Read rows of an array that is stored row by row, or column by column."""
+
+        def numbers(first: int, size: int) -> Array:
+            file.seek(self.offset + first * self.dtype.itemsize)
+            read = np.fromfile(file, self.dtype, size)
+            if read.size < size:
+                raise ValueError(f"{self.path} became shorter while it was read.")
+            return read
+
+        if not self.by_column:
+            return numbers(start * self.n_features, count * self.n_features).reshape(count, -1)
+        columns = [numbers(j * (self.n_rows or 0) + start, count) for j in range(self.n_features)]
+        return np.column_stack(columns)
 
 
 class FrameSource(FileSource):
@@ -227,7 +242,8 @@ class FrameSource(FileSource):
                     f"{path} has columns {names}, but {first[0]} has {first[1]}; make them the "
                     "same."
                 )
-        self.columns = selection.features(first[1], str(first[0]))
+        self.names = first[1] or []
+        self.columns = selection.features(self.names, str(first[0]))
         self.n_features = len(self.columns)
 
     @property
@@ -238,7 +254,8 @@ class FrameSource(FileSource):
     @property
     def wanted(self) -> list[str]:
         """Return the columns to read: the used ones, and the one that names the rows."""
-        return [*(self.columns or ()), *([] if self.id is None else [self.id])]
+        chosen = {*(self.columns or ()), self.id}
+        return [name for name in self.names if name in chosen]
 
     def read(self, rows: int) -> Iterator[Block]:
         """Read the files one after the other."""
@@ -311,7 +328,7 @@ class CsvSource(FrameSource):
         """What was found about the text of the first file, and not given."""
         first = self.texts[0]
         with named_errors(str(first.path), self.format):
-            has_commas = not self.reading.has_marks and bool(self._marks(first))
+            has_commas = not self.reading.has_marks and "decimal" in self._first(first)[1]
         return [*first.layout.notes, *([delimited.COMMA] if has_commas else [])]
 
     @property
@@ -322,37 +339,56 @@ class CsvSource(FrameSource):
     def _frames(self, path: Path, rows: int) -> Iterator[pd.DataFrame]:
         # pandas' own blocks silently drop an extra field in the first row of each block.
         text = TextFile.find(path, self.reading, self.separator)
-        options = self._options(text) | self._marks(text)
+        first, options = self._first(text)
+        by_arrow = arrow_parser(self.names, first[self.wanted], options)
         with text.open() as (head, below):
             lines, before = 1 + text.layout.skip, len(head)
             while block := records(below, rows):
-                yield _parse(head, block, options, (lines, before))[self.wanted]
+                _check_text(block, before)
+                frame = None if by_arrow is None else by_arrow(block)
+                if frame is None:
+                    frame = _parse(head, block, options, lines)[self.wanted]
+                yield frame
                 lines, before = lines + block.count(b"\n"), before + len(block)
 
-    def _marks(self, text: TextFile) -> dict[str, Any]:
-        """Return options for marks in numbers, as the first rows show them."""
-        options = self._options(text)
+    def _first(self, text: TextFile) -> tuple[pd.DataFrame, dict[str, Any]]:
+        """Return the first rows, and options that allow for the marks in their numbers."""
+        options = self.options(text)
         with text.open() as (head, below):
-            first = _parse(head, records(below, FIRST), options, (1, len(head)))
-        return delimited.marks_of(first, self.reading, options)
+            block = records(below, FIRST)
+            _check_text(block, len(head))
+            first = _parse(head, block, options, 1)
+        return first, options | delimited.marks_of(first, self.reading, options)
 
-    def _options(self, text: TextFile) -> dict[str, Any]:
-        """Return options of pandas.read_csv for all blocks."""
-        ids = [] if self.id is None else [self.id]
-        as_text = delimited.as_text(ids, self.columns or (), ("None",))
-        return as_text | {"sep": text.layout.separator}
+    def options(self, text: TextFile) -> dict[str, Any]:
+        """Return options of pandas.read_csv for all blocks, so that a column has one type."""
+        ids, na = [] if self.id is None else [self.id], self.reading.na
+        options = delimited.as_text(ids, self.columns or (), ("None",) if na is None else na)
+        options |= {"sep": text.layout.separator}
+        if not self.reading.text:
+            return options
+        # Among words, None may be one.
+        words = delimited.as_text((), (), na)["na_values"]
+        missing = options["na_values"]
+        missing = (
+            missing if isinstance(missing, dict) else dict.fromkeys(self.columns or (), missing)
+        )
+        missing = missing | dict.fromkeys(self.reading.text, words)
+        types = options.get("dtype", {}) | dict.fromkeys(self.reading.text, str)
+        return options | {"dtype": types, "na_values": missing}
 
 
-def _parse(
-    head: bytes, block: bytes, options: dict[str, Any], above: tuple[int, int]
-) -> pd.DataFrame:
-    """Parse some lines of text; `above` counts the lines and bytes above them."""
-    lines, before = above
+def _check_text(block: bytes, before: int) -> None:
+    """Raise if lines are not UTF-8; `before` counts the bytes above them."""
     try:
         block.decode()
     except UnicodeDecodeError as error:
         problem = f"{error.reason} at byte {before + error.start}"
         raise not_text("UTF-8", problem) from error
+
+
+def _parse(head: bytes, block: bytes, options: dict[str, Any], lines: int) -> pd.DataFrame:
+    """Parse some lines of text by pandas; `lines` counts those above them."""
     frame = delimited.parse_csv(BytesIO(head + block), options, f", below line {lines}")
     return frame.set_axis(frame.columns.map(str), axis=1)
 

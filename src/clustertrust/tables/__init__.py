@@ -1,8 +1,8 @@
 """Tables as people have them → numbers: what each column is, and what is done with it.
 
 :func:`look` looks at a table once and gives a :class:`TablePlan`, which is printed, stored with a
-model, edited as JSON, and applied to this table and to others. :func:`prepare` returns what is
-clustered.
+model, edited as JSON, and applied to this table and to others. :class:`TablePreparer` looks,
+measures the columns, and returns what is clustered.
 """
 
 from __future__ import annotations
@@ -11,17 +11,14 @@ from clustertrust.tables.frames import warn_of_columns, warn_of_distances
 from clustertrust.tables.kinds import ColumnChoices
 from clustertrust.tables.looking import look
 from clustertrust.tables.plan import ColumnPlan, TablePlan
-from clustertrust.tables.preparing import prepare
-from clustertrust.tables.scales import choose_scale, measures
+from clustertrust.tables.preparer import TablePreparer
 
 __all__ = [
     "ColumnChoices",
     "ColumnPlan",
     "TablePlan",
-    "choose_scale",
+    "TablePreparer",
     "look",
-    "measures",
-    "prepare",
     "warn_of_columns",
     "warn_of_distances",
 ]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from clustertrust._types import Floats
+from clustertrust._types import Floats, Ints
 from clustertrust.tables.plan import ColumnPlan, numbers_of
 from clustertrust.tables.values import (
     ENOUGH,
@@ -95,9 +95,16 @@ class NumberFormat:
 
 
 def kind_of(
-    column: pd.Series, last: bool, choices: ColumnChoices, number_format: NumberFormat
+    column: pd.Series,
+    last: bool,
+    choices: ColumnChoices,
+    number_format: NumberFormat,
+    positions: Ints,
 ) -> ColumnPlan:
-    """Return what a column is; what the user chose counts only for categories."""
+    """Return what a column is; what the user chose counts only for categories.
+
+    `last`: it is the last of the table. `positions` (rows,) say where its values stand there.
+    """
     name = str(column.name)
     if name in choices.category:
         texts = as_categories(column, number_format.na)
@@ -110,8 +117,8 @@ def kind_of(
     if pd.api.types.is_bool_dtype(column.dtype):
         return _truth(column, number_format)
     if is_real(column):
-        return _number(column, last, number_format)
-    return _text(column, last, choices, number_format)
+        return _number(column, last, number_format, positions)
+    return _text(column, last, choices, number_format, positions)
 
 
 def _truth(column: pd.Series, number_format: NumberFormat) -> ColumnPlan:
@@ -126,18 +133,21 @@ def _truth(column: pd.Series, number_format: NumberFormat) -> ColumnPlan:
     return plan
 
 
-def _number(column: pd.Series, last: bool, number_format: NumberFormat) -> ColumnPlan:
+def _number(
+    column: pd.Series, last: bool, number_format: NumberFormat, positions: Ints
+) -> ColumnPlan:
     """Return a column of numbers, or of texts that are numbers."""
     plan = ColumnPlan(
         str(column.name), "number", "number", numeric=True, decimal=number_format.decimal
     )
     values = numbers_of(column, plan, number_format)
     sentinels = tuple(sentinels_in(values)) if number_format.na != () else ()
-    there = values[np.isfinite(values) & ~np.isin(values, sentinels)]
+    is_known = np.isfinite(values) & ~np.isin(values, sentinels)
+    there, steps = values[is_known], np.diff(positions[is_known])
     plan = replace(plan, missing=sentinels, n_missing=len(values) - len(there))
     if there.size == 0:
         return replace(plan, kind="empty", use="ignored", reason="it has no values")
-    kind, reason = _what_numbers_are(plan.name, there, len(values), last)
+    kind, reason = _what_numbers_are(plan.name, there, steps, len(values), last)
     if kind != "number":
         return replace(plan, kind=kind, use="ignored", reason=reason)
     if sentinels:
@@ -149,8 +159,13 @@ def _number(column: pd.Series, last: bool, number_format: NumberFormat) -> Colum
     return replace(plan, reason=reason)
 
 
-def _what_numbers_are(name: str, values: Floats, n: int, last: bool) -> tuple[str, str]:
-    """Return the kind of a column of numbers by its name and its values, and the reason for it."""
+def _what_numbers_are(
+    name: str, values: Floats, steps: Ints, n: int, last: bool
+) -> tuple[str, str]:
+    """Return the kind of a column of numbers by its name and its values, and the reason for it.
+
+    `steps` are the rows from one value to the next, `n` the rows, known or not.
+    """
     words = words_of(name)
     whole = are_whole(values)
     different = len(np.unique(values))
@@ -158,14 +173,15 @@ def _what_numbers_are(name: str, values: Floats, n: int, last: bool) -> tuple[st
     if different == 1 and n > 1 and abs(values[0]) <= 2**53:
         return "constant", f"all its values are {values[0]:g}"
     if not name.strip() or name.startswith("Unnamed: "):
-        if different == len(values) and (whole or counts_rows(values)):
+        if different == len(values) and (whole or counts_rows(values, steps)):
             return "id", COUNTING[0]
         return "number", ""
     if whole and is_named_as_id(words):
         return "id", "its name says that it is an id or a code"
-    if len(values) == n >= ENOUGH and counts_rows(values):
+    if len(values) == n >= ENOUGH and counts_rows(values, steps):
         return "id", COUNTING[1]
-    if whole and len(values) == n >= ENOUGH and np.mean(np.diff(values) == 1) > GROUPED:
+    grouped = np.diff(values)[steps == 1] == 1
+    if whole and len(values) == n >= ENOUGH and len(grouped) and grouped.mean() > GROUPED:
         return "id", COUNTING[2]
     if whole and different > 0.9 * n and n >= ENOUGH and {*words[-1:]} & IDS_IF_DIFFERENT:
         return "id", "its name and its different values say that it is an id"
@@ -177,7 +193,11 @@ def _what_numbers_are(name: str, values: Floats, n: int, last: bool) -> tuple[st
 
 
 def _text(
-    column: pd.Series, last: bool, choices: ColumnChoices, number_format: NumberFormat
+    column: pd.Series,
+    last: bool,
+    choices: ColumnChoices,
+    number_format: NumberFormat,
+    positions: Ints,
 ) -> ColumnPlan:
     """Return a column of text."""
     texts = known_texts(column, number_format.na)
@@ -195,7 +215,7 @@ def _text(
     decimal = choices.decimal or decimal_of(different) or number_format.decimal
     is_number = as_numbers(there, decimal, number_format.thousands).notna()
     if is_number.mean() >= AS_NUMBERS:
-        plan = _number(column, last, replace(number_format, decimal=decimal))
+        plan = _number(column, last, replace(number_format, decimal=decimal), positions)
         others = there[~is_number]
         count = len(others)
         if count and plan.use == "number":
@@ -220,10 +240,13 @@ def _word_kind(plan: ColumnPlan, texts: pd.Series, last: bool) -> ColumnPlan:
         return replace(plan, kind="category", reason=ANSWER)
     if len(levels) > max(2, n / 2):
         return replace(plan, reason=f"{len(levels)} different texts in {n} rows")
-    if len(levels) > MOST_CATEGORIES:
-        reason = f"{len(levels)} categories, more than {MOST_CATEGORIES}"
-        return replace(plan, kind="category", reason=reason, levels=levels)
-    return replace(plan, kind="category", use="category", levels=levels)
+    plan = replace(plan, kind="category", levels=levels)
+    return too_many(plan) if len(levels) > MOST_CATEGORIES else replace(plan, use="category")
+
+
+def too_many(plan: ColumnPlan) -> ColumnPlan:
+    """Return a category of many values with the reason why it is not used."""
+    return replace(plan, reason=f"{len(plan.levels)} categories, more than {MOST_CATEGORIES}")
 
 
 def _is_named_as_answer(words: Sequence[str], last: bool) -> bool:
@@ -235,9 +258,12 @@ def is_named_as_id(words: Sequence[str]) -> bool:
     return bool({"id", "uuid", "uid"} & set(words)) or (bool(words) and words[-1] in IDS)
 
 
-def counts_rows(values: Floats) -> bool:
-    """Return whether numbers rise in equal steps, as row numbers and time axes do."""
-    steps = np.diff(values)
+def counts_rows(values: Floats, rows: Ints | int = 1) -> bool:
+    """Return whether numbers rise in equal steps, as row numbers and time axes do.
+
+    `rows` are the rows from one value to the next.
+    """
+    steps = np.diff(values) / rows
     return bool(steps[0] > 0 and np.allclose(steps, steps.mean(), rtol=0.02, atol=0))
 
 

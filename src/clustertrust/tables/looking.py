@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from clustertrust._errors import Message, literal
@@ -22,6 +23,7 @@ from clustertrust.tables.plan import (
     TablePlan,
     override,
 )
+from clustertrust.tables.rows import LookedAt
 from clustertrust.tables.scales import choose_scale
 from clustertrust.tables.values import (
     as_numbers,
@@ -69,7 +71,15 @@ def look(
     """
     if not isinstance(frame, pd.DataFrame):
         raise TypeError(f"frame is a {type(frame).__name__}; give a pandas DataFrame.")
-    choices = ColumnChoices() if choices is None else choices
+    rows = LookedAt(frame, np.arange(len(frame)), len(frame))
+    return look_at(rows, ColumnChoices() if choices is None else choices, reading)
+
+
+def look_at(
+    looked_at: LookedAt, choices: ColumnChoices, reading: Sequence[str | Message] = ()
+) -> TablePlan:
+    """Plan what is done with each column of a table, by some of its rows."""
+    frame, positions, n_rows = looked_at
     check_choice("scale", choices.scale, ("auto", *SCALES))
     check_choice("encode", choices.encode, ENCODINGS)
     check_choice("missing", choices.missing, MISSING_RULES)
@@ -79,9 +89,14 @@ def look(
     )
     frame = frame.set_axis(names, axis=1)
     rows = odd_rows(frame, number_format)
-    points = frame.drop(index=frame.index[[row for row, _ in rows]]) if rows else frame
+    if rows:
+        is_point = ~np.isin(np.arange(len(frame)), [row for row, _ in rows])
+        points, positions = frame[is_point], positions[is_point]
+        rows = [(int(looked_at.positions[row]), reason) for row, reason in rows]
+    else:
+        points = frame
     looked = [
-        kind_of(points.iloc[:, j], j == len(names) - 1, choices, number_format)
+        kind_of(points.iloc[:, j], j == len(names) - 1, choices, number_format, positions)
         for j in range(len(names))
     ]
     if len(looked) == 1 and looked[0].numeric and looked[0].kind in ("id", "date"):
@@ -98,7 +113,7 @@ def look(
         decimal=number_format.decimal,
         thousands=number_format.thousands,
         rows=tuple(rows),
-        n_rows=len(frame),
+        n_rows=n_rows,
         reading=tuple(reading),
     )
     plan = replace(plan, problems=tuple(_problems(plan, points, names, choices)))
@@ -108,7 +123,7 @@ def look(
     if plan.is_mixed:
         scale, reason = "none", "Gower's distance divides numbers by their ranges"
     elif scale == "auto":
-        scale, reason = choose_scale(plan, plan.apply(points))
+        scale, reason = choose_scale(plan, plan.read(points).numbers)
     plan = replace(plan, scale=scale, scale_reason=reason)
     return with_doubts(replace(plan, warnings=tuple(_warnings(plan, points))), points)
 

@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clustertrust._errors import Message, Wording, as_python, rendered
+from clustertrust._errors import InputError, Message, Wording, as_python, literal, rendered
+from clustertrust._types import Bools, Ints
 from clustertrust._validation import check_choice, warn_user
 from clustertrust.tables.values import (
     as_categories,
@@ -25,8 +26,9 @@ from clustertrust.tables.values import (
 )
 
 KINDS = ("number", "truth value", "category", "date", "id", "text", "constant", "empty")
-# What can be done with a column: a number each row, one column for each category, or nothing.
-USES = ("number", "category", "ignored", "id")
+# What can be done with a column: a number each row, one column for each category, nothing, names
+# for the rows, or what a transformer makes of it.
+USES = ("number", "category", "ignored", "id", "encoded")
 # What becomes of categories: columns of 0 and 1, nothing, or one column of texts ("match"), as
 # Gower's distance takes them.
 ENCODINGS = ("auto", "onehot", "drop", "match")
@@ -49,6 +51,90 @@ class Problem(NamedTuple):
     text: Message
     suggested_option: tuple[str, Any] | None = None
     rename: tuple[str, str] | None = None
+
+
+class TablePlanError(InputError):
+    """All that stands against clustering a table.
+
+    Attributes
+    ----------
+    problems : each with what to do
+    suggested_options : parameters that help, with their values
+    renames : pairs of names of which the second was meant
+    """
+
+    def __init__(
+        self, problems: Sequence[Problem], source_name: str = "", wording: Wording = as_python
+    ) -> None:
+        self.problems = tuple(problems)
+        texts = [literal(problem.text.render(wording)) for problem in problems]
+        super().__init__(f"{literal(source_name)}{_numbered(texts)}")
+        hints = (problem.suggested_option for problem in problems)
+        self.suggested_options = tuple(hint for hint in hints if hint is not None)
+        renames = (problem.rename for problem in problems)
+        self.renames = tuple(rename for rename in renames if rename is not None)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle with all parts: workers raise errors in other processes."""
+        return type(self), (self.problems,), vars(self)
+
+
+def _numbered(texts: Sequence[str]) -> str:
+    if len(texts) == 1:
+        return texts[0]
+    return " ".join(f"({position}) {text}" for position, text in enumerate(texts, 1))
+
+
+class Columns(NamedTuple):
+    """The columns that are used, of some rows.
+
+    Attributes
+    ----------
+    plan : which are used, and how
+    numbers : (rows, p) those of numbers, NaN where a value is missing
+    texts : those of categories, each (rows,), None where one is missing
+    """
+
+    plan: TablePlan
+    numbers: NDArray[Any]
+    texts: list[pd.Series]
+
+    @property
+    def lost(self) -> Bools:
+        """(rows, columns) which values are missing, in the order of the columns."""
+        numbers, texts = iter(np.isnan(self.numbers).T), iter(self.texts)
+        lost = [
+            next(numbers) if column.use == "number" else next(texts).isna().to_numpy()
+            for column in self.plan.used
+        ]
+        return np.array(lost, dtype=bool).reshape(len(lost), len(self.numbers)).T
+
+    def of(self, rows: Bools) -> Columns:
+        """Return some of the rows."""
+        if rows.all():
+            return self
+        return self._replace(numbers=self.numbers[rows], texts=[text[rows] for text in self.texts])
+
+    def features(self) -> NDArray[Any]:
+        """Return the numbers, and a column of 0 and 1 for each category, in the plan's order."""
+        if not self.texts:
+            return self.numbers
+        numbers, texts = iter(self.numbers.T[:, :, None]), iter(self.texts)
+        return np.hstack(
+            [
+                next(numbers) if column.use == "number" else one_hot(next(texts), column)
+                for column in self.plan.used
+            ]
+        )
+
+    def mixed(self, index: pd.Index) -> pd.DataFrame:
+        """Return the columns with categories as texts, as Gower's distance takes them."""
+        numbers, texts = iter(self.numbers.T), iter(self.texts)
+        columns = {
+            one.name: next(numbers) if one.use == "number" else next(texts).to_numpy()
+            for one in self.plan.used
+        }
+        return pd.DataFrame(columns, index=index)
 
 
 @dataclass(frozen=True)
@@ -183,21 +269,33 @@ class TablePlan:
         -------
         DataFrame with the columns `features`
         """
+        columns = self.read(frame)
+        if self.is_mixed:
+            return columns.mixed(frame.index)
+        return pd.DataFrame(columns.features(), columns=self.features, index=frame.index)
+
+    def read(self, frame: pd.DataFrame) -> Columns:
+        """Return the columns that are used, as numbers and texts."""
         used, named = self.used, {str(name): name for name in frame.columns}
         lost = [column.name for column in used if column.name not in named]
         if lost:
             raise ValueError(f"The table lacks columns that its plan uses: {', '.join(lost)}.")
-        if self.is_mixed:
-            mixed = {one.name: self._values(frame[named[one.name]], one) for one in used}
-            return pd.DataFrame(mixed, index=frame.index)
-        if not used:
-            return pd.DataFrame(index=frame.index)
-        if self._takes_as_is(chosen := frame[[named[one.name] for one in used]]):
+        chosen = frame[[named[one.name] for one in used]]
+        texts = [
+            as_categories(chosen.iloc[:, j], self.na)
+            for j, one in enumerate(used)
+            if one.use == "category"
+        ]
+        if self._takes_as_is(chosen):
             values = chosen.to_numpy(np.float64)
-            numbers = np.where(np.isfinite(values), values, np.nan)
-        else:
-            numbers = np.hstack([self._numbers(frame[named[one.name]], one) for one in used])
-        return pd.DataFrame(numbers, columns=self.features, index=frame.index)
+            return Columns(self, np.where(np.isfinite(values), values, np.nan), texts)
+        numbers = [
+            numbers_of(chosen.iloc[:, j], one, self)
+            for j, one in enumerate(used)
+            if one.use == "number"
+        ]
+        empty = np.empty((len(frame), 0))
+        return Columns(self, np.column_stack(numbers) if numbers else empty, texts)
 
     def _takes_as_is(self, chosen: pd.DataFrame) -> bool:
         """Whether all columns are floats with nothing to replace: then they are taken at once.
@@ -210,31 +308,18 @@ class TablePlan:
             and not any(is_number(text) for text in self.na or ())
         )
 
-    def _values(self, series: pd.Series, column: ColumnPlan) -> Any:
-        """Return one column as texts or numbers, (rows,)."""
-        if column.use == "category":
-            return as_categories(series, self.na).to_numpy(dtype=object)
-        return numbers_of(series, column, self)
+    def rows_out(self, columns: Columns, positions: Ints | None = None) -> NDArray[Any]:
+        """Return why each of some rows is left out, an empty text if it is not.
 
-    def _numbers(self, series: pd.Series, column: ColumnPlan) -> NDArray[np.float64]:
-        """Return the features of one column, (rows, features)."""
-        if column.use == "category":
-            return one_hot(as_categories(series, self.na), column)
-        return numbers_of(series, column, self)[:, None]
-
-    def rows_out(self, X: pd.DataFrame, rows: Sequence[tuple[int, str]] = ()) -> pd.Series:
-        """Return why each row of the result of `apply` is left out, an empty text if it is not.
-
-        `rows` are those that are left out for another reason, as in the attribute.
+        `positions` say where they stand in the table; None: these are its rows.
         """
-        why = pd.Series("", index=range(len(X)), dtype=object)
-        if self.missing != "mean" and X.shape[1]:
-            lost = X.isna().to_numpy()
-            _, first = np.unique(self.sources, return_index=True)
-            share = lost[:, first].mean(axis=1)
+        why = np.full(len(columns.numbers), "", dtype=object)
+        if self.missing != "mean" and self.used:
+            share = columns.lost.mean(axis=1)
             why[share > (0.0 if self.missing == "drop" else MOST_MISSING)] = MISSING_VALUES
-        for row, reason in rows:
-            why[row] = reason
+        positions = np.arange(len(why)) if positions is None else positions
+        for row, reason in self.rows:
+            why[positions == row] = reason
         return why
 
     def __str__(self) -> str:
@@ -243,10 +328,12 @@ class TablePlan:
 
     def summary(self, most: int = 12, wording: Wording = as_python) -> str:
         """Return the plan in a few lines, with parameters in these words."""
-        names = listed([column.name for column in self.used], most)
+        used = [c.name for c in self.columns if c.use in ("number", "category", "encoded")]
         lines = [f"Read: {self.read_as(wording)}."] if self.reading else []
-        lines.append(f"Clustered: {len(self.used)} of {len(self.columns)} columns ({names}).")
-        for use, word in (("category", "As categories"), ("id", "Names the rows")):
+        shown = listed(used, most)
+        lines.append(f"Clustered: {len(used)} of {len(self.columns)} columns ({shown}).")
+        words = {"category": "As categories", "encoded": "Encoded", "id": "Names the rows"}
+        for use, word in words.items():
             columns = [column.name for column in self.columns if column.use == use]
             if columns:
                 lines.append(f"{word}: {listed(columns, most)}.")

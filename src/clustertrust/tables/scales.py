@@ -1,14 +1,23 @@
-"""Columns made comparable: which scale a table needs, and what the columns are divided by."""
+"""Columns made comparable: which scale a table needs, and what the columns are divided by.
+
+Sums are taken over all rows, in pieces of a fixed size, and quantiles over the rows that are looked
+at. So a table has the same scales in memory and in blocks, to the bit.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 
-from clustertrust._types import Floats
-from clustertrust.tables.plan import TablePlan
+from clustertrust._errors import InputError, literal
+from clustertrust._types import Bools, Floats, Ints
+from clustertrust.tables.plan import Columns, TablePlan
+from clustertrust.tables.rows import in_pieces
 
 # Columns in one unit have ranges within this factor: Iris has 2.5, mpg 8, wine 514.
 ONE_UNIT = 5.0
@@ -19,31 +28,233 @@ OUTLIERS = 5.0
 LIMIT = 5.0
 # Between the quartiles of a bell curve of standard deviation 1.
 QUARTILES = 1.349
+# Rows whose sums are taken at once.
+PIECE = 4096
 
 
 @dataclass(frozen=True)
 class Measures:
-    """What values are made comparable by: (x - centers) / scales, held within ±limit.
+    """What gaps become, and what values are made comparable by: (x - centers) / scales.
 
     Attributes
     ----------
+    means : (features,) what missing values become
     centers, scales : (features,)
-    limit : largest absolute value; infinite where there is none
+    limits : (features,) largest absolute value after that; infinite where there is none
     """
 
+    means: Floats
     centers: Floats
     scales: Floats
-    limit: float = np.inf
+    limits: Floats
+
+    @property
+    def is_scaled(self) -> bool:
+        """Whether any column is not as it is in the table."""
+        changed = self.centers.any() or (self.scales != 1).any()
+        return bool(changed or np.isfinite(self.limits).any())
+
+    def fill(self, X: Any) -> Any:
+        """Replace missing values by the means."""
+        return np.where(np.isfinite(X), X, self.means.astype(X.dtype))
+
+    def scale(self, X: Any) -> Any:
+        """Return values as they are clustered."""
+        if not self.is_scaled:
+            return X
+        return np.clip((X - self.centers) / self.scales, -self.limits, self.limits)
+
+    def unscale(self, X: Any) -> Any:
+        """Return clustered values as they are in the table, but for those that were clipped."""
+        return X * self.scales + self.centers if self.is_scaled else X
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what is stored in a model file; JSON has no infinity."""
+        limits = [None if np.isinf(limit) else limit for limit in self.limits.tolist()]
+        kept = {name: getattr(self, name).tolist() for name in ("means", "centers", "scales")}
+        return {**kept, "limits": limits}
+
+    @classmethod
+    def from_json(cls, kept: Any) -> Measures:
+        """Read what is stored in a model file."""
+        limits = [np.inf if limit is None else limit for limit in kept["limits"]]
+        parts = (kept["means"], kept["centers"], kept["scales"], limits)
+        return cls(*(np.array(values, dtype=np.float64) for values in parts))
 
 
-def choose_scale(plan: TablePlan, X: pd.DataFrame) -> tuple[str, str]:
-    """Return the scale that the columns that are used need, and why."""
-    single = _number_features(plan)
-    values = X.to_numpy(np.float64)[:, single]
-    if len(single) < 2:
-        with_categories = len(single) < X.shape[1]
+class Moments(NamedTuple):
+    """Of each column its known values, their mean, squares around it, smallest and largest."""
+
+    known: Floats
+    means: Floats
+    squares: Floats
+    lows: Floats
+    highs: Floats
+
+
+def moments_of(X: Floats) -> Moments:
+    """Return the moments of the columns of X (rows, d), without missing values."""
+    finite = np.isfinite(X)
+    known = finite.sum(axis=0).astype(np.float64)
+    lows = np.where(finite, X, np.inf).min(axis=0, initial=np.inf)
+    highs = np.where(finite, X, -np.inf).max(axis=0, initial=-np.inf)
+    X = np.where(finite, X, 0.0).astype(np.float64, copy=False)
+    means = X.sum(axis=0) / np.maximum(known, 1)
+    squares = (np.where(finite, X - means, 0.0) ** 2).sum(axis=0)
+    return Moments(known, means, squares, lows, highs)
+
+
+def added(one: Moments, two: Moments) -> Moments:
+    """Return the moments of all rows of both, by Chan's formula."""
+    both = one.known + two.known
+    share = two.known / np.maximum(both, 1)
+    shift = two.means - one.means
+    return Moments(
+        both,
+        one.means + shift * share,
+        one.squares + two.squares + shift**2 * (one.known * share),
+        np.minimum(one.lows, two.lows),
+        np.maximum(one.highs, two.highs),
+    )
+
+
+@dataclass
+class ColumnTotals:
+    """What a pass over a table learns of the columns that are used.
+
+    Attributes
+    ----------
+    rows : rows that are clustered
+    n_missing : missing values of each column
+    counts : how often each category occurs, of each column of categories
+    moments : of the columns of numbers; None: no row has come yet
+    """
+
+    rows: int = 0
+    n_missing: Ints | int = 0
+    counts: list[Counter[str]] = field(default_factory=list)
+    moments: Moments | None = None
+
+    def count(self, columns: Columns, points: Bools, kept: Bools) -> Floats:
+        """Count some rows, and return the numbers of those that are clustered.
+
+        `points` are the rows that are points, `kept` those that are clustered.
+        """
+        self.rows += int(kept.sum())
+        self.n_missing = self.n_missing + columns.lost[points].sum(axis=0)
+        counts = [_counted(texts[kept]) for texts in columns.texts]
+        self.counts = counts if not self.counts else list(map(_together, self.counts, counts))
+        return columns.numbers if kept.all() else columns.numbers[kept]
+
+    def measure(self, numbers: Iterable[Floats]) -> None:
+        """Add up the moments of the numbers of blocks of rows, in pieces of one size."""
+        parts = map(moments_of, in_pieces(numbers, PIECE))
+        for part in parts:
+            self.moments = part if self.moments is None else added(self.moments, part)
+
+
+def _counted(texts: Any) -> Counter[str]:
+    return Counter(texts.value_counts().to_dict())
+
+
+def _together(one: Counter[str], two: Counter[str]) -> Counter[str]:
+    return one + two
+
+
+def add_totals(parts: Sequence[ColumnTotals]) -> ColumnTotals:
+    """Return the totals of all parts of a table."""
+    moments = [part.moments for part in parts if part.moments is not None]
+    counts = [part.counts for part in parts if part.counts]
+    return ColumnTotals(
+        sum(part.rows for part in parts),
+        sum(part.n_missing for part in parts),
+        [reduce(_together, column) for column in zip(*counts, strict=True)],
+        reduce(added, moments) if moments else None,
+    )
+
+
+def measure(
+    plan: TablePlan, totals: ColumnTotals, looked_at: Floats, encoded: Sequence[Floats] = ()
+) -> Measures:
+    """Return what the features of a plan are made comparable by.
+
+    `looked_at` are the numbers of the rows that quantiles are taken of, and `encoded` what
+    transformers made of other columns there. A category weighs as much as a number: its columns
+    share one scale, by which two random rows differ in them as much as in a number. So does what
+    was encoded.
+    """
+    numbers = [column for column in plan.used if column.use == "number"]
+    moments = moments_of(np.empty((0, len(numbers)))) if totals.moments is None else totals.moments
+    empty = [c.name for c, known in zip(numbers, moments.known, strict=True) if not known]
+    if empty:
+        raise InputError(
+            f"The column {literal(repr(empty[0]))} has no known value and so no mean; leave it "
+            "out with {drop}."
+        )
+    center, scale, limit = SCALES[plan.scale](moments, totals.rows, looked_at)
+    scale = np.where(scale > 1e-12 * np.maximum(np.abs(center), 1e-300), scale, 1.0)
+    spread = moments.squares / np.maximum(moments.known, 1) / scale**2
+    clipped = np.isfinite(limit)
+    if clipped.any():
+        held = np.clip((looked_at - center) / scale, -limit, limit)[:, clipped]
+        spread[clipped] = np.nanvar(held, axis=0)
+    weight = spread.mean() if len(spread) and spread.mean() > 0 else 1.0
+    of_numbers = iter(np.column_stack([moments.means, center, scale, limit]))
+    of_categories = iter(totals.counts)
+    parts = []
+    for column in plan.used:
+        if column.use == "number":
+            parts.append(next(of_numbers)[None, :])
+            continue
+        counts = next(of_categories)
+        known = np.array([counts[level] for level in column.levels], dtype=np.float64)
+        shares = known / max(known.sum(), 1.0)
+        total = (shares * (1 - shares)).sum()
+        width = np.sqrt(total / weight) if total > 0 else 1.0
+        parts.append(np.column_stack(np.broadcast_arrays(shares, shares, width, np.inf)))
+    for values in encoded:
+        means, total = np.nanmean(values, axis=0), np.nanvar(values, axis=0).sum()
+        width = np.sqrt(total / weight) if total > 0 else 1.0
+        parts.append(np.column_stack(np.broadcast_arrays(means, means, width, np.inf)))
+    return Measures(*np.concatenate(parts).T.copy())
+
+
+Centers = tuple[Floats, Floats, Floats]
+
+
+def _none(moments: Moments, rows: int, looked_at: Floats) -> Centers:
+    d = len(moments.means)
+    return np.zeros(d), np.ones(d), np.full(d, np.inf)
+
+
+def _standard(moments: Moments, rows: int, looked_at: Floats) -> Centers:
+    """Take missing values as the mean: they count in the deviations."""
+    deviations = np.sqrt(moments.squares / max(1, rows))
+    return moments.means, deviations, np.full(len(deviations), np.inf)
+
+
+def _robust(moments: Moments, rows: int, looked_at: Floats) -> Centers:
+    return (
+        np.nanmedian(looked_at, axis=0).astype(np.float64),
+        _quartile_spread(looked_at),
+        np.full(looked_at.shape[1], LIMIT),
+    )
+
+
+def _minmax(moments: Moments, rows: int, looked_at: Floats) -> Centers:
+    return moments.lows, moments.highs - moments.lows, np.full(len(moments.lows), np.inf)
+
+
+SCALES = {"none": _none, "standard": _standard, "robust": _robust, "minmax": _minmax}
+
+
+def choose_scale(plan: TablePlan, values: Floats) -> tuple[str, str]:
+    """Return the scale that the numbers of a plan need, by those that are looked at, and why."""
+    names = [column.name for column in plan.used if column.use == "number"]
+    if len(names) < 2:
+        with_categories = len(names) < len(plan.used)
         return (
-            ("standard", "a number and categories") if single and with_categories else ("none", "")
+            ("standard", "a number and categories") if names and with_categories else ("none", "")
         )
     low, high = _ends(values)
     ranges = (high - low)[high > low]
@@ -56,15 +267,9 @@ def choose_scale(plan: TablePlan, X: pd.DataFrame) -> tuple[str, str]:
     reason = f"since their ranges differ by a factor of {shown} (scale='none' keeps them)"
     has_outliers = np.nanstd(values, axis=0) > OUTLIERS * _quartile_spread(values)
     if has_outliers.any():
-        names = [X.columns[single[j]] for j in np.flatnonzero(has_outliers)]
-        return "robust", f"{reason}, and outliers rule {', '.join(map(str, names[:3]))}"
+        heavy = [names[j] for j in np.flatnonzero(has_outliers)]
+        return "robust", f"{reason}, and outliers rule {', '.join(heavy[:3])}"
     return "standard", reason
-
-
-def _number_features(plan: TablePlan) -> list[int]:
-    """Return the positions of the features that are columns of numbers."""
-    used = plan.used
-    return [j for j, source in enumerate(plan.sources) if used[source].use == "number"]
 
 
 def _ends(values: Floats) -> tuple[Floats, Floats]:
@@ -79,46 +284,3 @@ def _quartile_spread(values: Floats) -> Floats:
     low, high = np.nanquantile(values, [0.25, 0.75], axis=0)
     spread: Floats = (high - low) / QUARTILES
     return np.where(spread > 0, spread, np.nanstd(values, axis=0))
-
-
-def measures(plan: TablePlan, values: Floats) -> Measures:
-    """Return what the columns (rows, features) are made comparable by.
-
-    A category weighs as much as a number: its columns share one scale, by which two random rows
-    differ in them as much as in a number.
-    """
-    center, scale, limit = SCALES[plan.scale](values)
-    scale = np.where(scale > 1e-12 * np.maximum(np.abs(center), 1e-300), scale, 1.0)
-    numbers = _number_features(plan)
-    # what a number counts, in squares: the weight that a category gets
-    spread = np.nanvar(np.clip((values - center) / scale, -limit, limit), axis=0)
-    weight = spread[numbers].mean() if numbers and spread[numbers].mean() > 0 else 1.0
-    for position, column in enumerate(plan.used):
-        if column.use == "category":
-            mine = plan.sources == position
-            shares = np.nanmean(values[:, mine], axis=0)
-            center[mine] = shares
-            total = (shares * (1 - shares)).sum()
-            scale[mine] = np.sqrt(total / weight) if total > 0 else 1.0
-    return Measures(center, scale, limit)
-
-
-def _none(values: Floats) -> tuple[Floats, Floats, float]:
-    return np.zeros(values.shape[1]), np.ones(values.shape[1]), np.inf
-
-
-def _standard(values: Floats) -> tuple[Floats, Floats, float]:
-    filled = np.where(np.isfinite(values), values, np.nanmean(values, axis=0))
-    return np.nanmean(values, axis=0), filled.std(axis=0), np.inf
-
-
-def _robust(values: Floats) -> tuple[Floats, Floats, float]:
-    return np.nanmedian(values, axis=0), _quartile_spread(values), LIMIT
-
-
-def _minmax(values: Floats) -> tuple[Floats, Floats, float]:
-    low, high = _ends(values)
-    return low, high - low, np.inf
-
-
-SCALES = {"none": _none, "standard": _standard, "robust": _robust, "minmax": _minmax}

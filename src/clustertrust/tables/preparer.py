@@ -1,0 +1,500 @@
+"""A table as people have it → numbers: one transformer, in memory, in blocks and on Dask."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from clustertrust._dask import open_client, results
+from clustertrust._errors import InputError, Message, ParameterError
+from clustertrust._types import Array, Floats
+from clustertrust._validation import is_dask, warn_user
+from clustertrust.tables.kinds import MOST_CATEGORIES, ColumnChoices, too_many
+from clustertrust.tables.looking import look_at, odd_rows
+from clustertrust.tables.plan import ColumnPlan, Columns, TablePlan, TablePlanError
+from clustertrust.tables.rows import LookedAt, candidates, draw_rows, looked_at
+from clustertrust.tables.scales import ColumnTotals, Measures, add_totals, measure
+from clustertrust.tables.values import in_order, listed
+
+Blocks = Callable[[], Iterable[pd.DataFrame]]
+
+
+class TablePreparer(TransformerMixin, BaseEstimator):
+    """Turn a table of text and numbers into numbers that can be compared.
+
+    `fit` looks at each column, decides what is done with it, and measures the columns; `plan_`
+    says what was decided, and why. `transform` then turns tables with these columns into numbers:
+    categories into columns of 0 and 1, gaps into means, all on one scale. This is what
+    `clustertrust score` does with a file.
+
+    Parameters
+    ----------
+    id : column that names the rows
+    use : columns to use, no others
+    drop : columns to leave out
+    keep : columns to use although they look like ids or dates, or miss most of their values
+    category : columns to use as categories, although they hold numbers
+    scale : "auto", "none", "standard", "robust" or "minmax"
+    encode : "auto" (categories of up to 50 values become columns), "onehot" (all of them), "drop",
+        or "match" (they stay texts and gaps stay gaps, for Gower's distance)
+    missing : "auto" (the mean of the column), "mean" (also where most is missing), or "drop" and
+        "skip" (gaps stay gaps)
+    na : texts that stand for a missing value beside the usual ones; where it is empty, only empty
+        fields do, and no number is taken for one
+    decimal, thousands : marks in numbers that are written as text; None: found
+    plan : TablePlan, optional
+        What to do with each column, such as that of an earlier fit, changed. No other parameter
+        but `text` and `dates` can be given with it.
+    text, dates : transformer, optional
+        What to make of columns of free text, and of dates, each by a clone of its own. None: they
+        are not clustered.
+
+    Attributes
+    ----------
+    plan_ : TablePlan, what is done with each column
+    measures_ : what gaps become, and what columns are divided by
+    encoders_ : the fitted clones of `text` and `dates`, by column
+    n_rows_ : rows that are points, without those that are left out
+    n_features_in_, feature_names_in_ : columns of the table
+
+    Notes
+    -----
+    What a column is, and quantiles of its values, are found by the first 5,000 rows, 5,000 of the
+    others, and the last; means, deviations and categories by all rows. A transformer returns all
+    rows: `left_out` says which ones `clustertrust score` would not cluster, such as totals.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from clustertrust import TablePreparer
+    >>> table = pd.DataFrame({"id": ["a", "b", "c"], "price": ["$1,200", "$950", "$87"]})
+    >>> preparer = TablePreparer().set_output(transform="pandas")
+    >>> preparer.fit_transform(table)
+        price
+    0  1200.0
+    1   950.0
+    2    87.0
+    >>> print(preparer.plan_)
+    Clustered: 1 of 2 columns (price).
+    Names the rows: id.
+    Scale: none.
+    """
+
+    plan_: TablePlan
+    measures_: Measures
+    encoders_: dict[str, Any]
+    n_rows_: int
+    # The plan of the first block, its rows, and the totals of all blocks so far.
+    _learning: tuple[TablePlan, LookedAt, list[ColumnTotals]] | None = None
+
+    def __init__(
+        self,
+        *,
+        id: str | None = None,
+        use: Sequence[str] = (),
+        drop: Sequence[str] = (),
+        keep: Sequence[str] = (),
+        category: Sequence[str] = (),
+        scale: str = "auto",
+        encode: str = "auto",
+        missing: str = "auto",
+        na: Sequence[str] | None = None,
+        decimal: str | None = None,
+        thousands: str | None = None,
+        plan: TablePlan | None = None,
+        text: Any = None,
+        dates: Any = None,
+    ) -> None:
+        self.id, self.use, self.drop, self.keep = id, use, drop, keep
+        self.category, self.scale, self.encode, self.missing = category, scale, encode, missing
+        self.na, self.decimal, self.thousands = na, decimal, thousands
+        self.plan, self.text, self.dates = plan, text, dates
+
+    def fit(self, X: Any, y: Any = None) -> TablePreparer:
+        """Look at a table and measure its columns.
+
+        Parameters
+        ----------
+        X : pandas, polars, pyarrow or Dask table, or array, with one row per point
+        y : ignored
+
+        Returns
+        -------
+        TablePreparer
+        """
+        if is_dask(X):
+            return self._fit_on_dask(X)
+        frame, has_names = self._frame(X, reset=True)
+        return self._fit(lambda: (frame,), has_names=has_names)
+
+    def fit_blocks(
+        self, blocks: Blocks, reading: Sequence[str | Message] = (), *, has_names: bool = True
+    ) -> TablePreparer:
+        """Look at a table that comes in blocks of rows, in two passes over it.
+
+        Parameters
+        ----------
+        blocks : a function that gives the blocks, DataFrames, from the start
+        reading : what was found out when a file was read; it is kept with the plan
+        has_names : whether the names of the columns say what they are; those of arrays do not
+        """
+
+        def named() -> Iterable[pd.DataFrame]:
+            for frame in blocks():
+                yield self._frame(frame, reset=True)[0]
+
+        return self._fit(named, has_names=has_names, reading=reading)
+
+    def partial_fit(self, X: Any, y: Any = None) -> TablePreparer:
+        """Learn from one more block of rows.
+
+        What each column is, is decided by the first block. Later ones add to means, deviations and
+        categories.
+
+        Parameters
+        ----------
+        X : table or array, as in `fit`
+        y : ignored
+        """
+        is_first = self._learning is None
+        frame, has_names = self._frame(X, reset=is_first)
+        if is_first:
+            rows = draw_rows([frame])
+            self._learning = (self._decide(rows, has_names, ()), rows, [])
+        assert self._learning is not None
+        plan, rows, parts = self._learning
+        before = 0 if is_first else self.plan_.n_rows
+        parts.append(_totals_of(plan, [(frame, before)]))
+        self._settle(plan, rows, add_totals(parts), before + len(frame))
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Turn a table with the columns of the fit into numbers.
+
+        Parameters
+        ----------
+        X : table or array, as in `fit`; columns that are not used may be missing
+
+        Returns
+        -------
+        array, or what `set_output` says; a DataFrame where categories stay texts; a Dask frame for
+        one
+        """
+        check_is_fitted(self, "plan_")
+        if is_dask(X):
+            empty = pd.DataFrame(columns=self.get_feature_names_out(), dtype=np.float64)
+            plain = copy.copy(self).set_output(transform="pandas")
+            return X.map_partitions(_transformed, plain, meta=empty)
+        frame, _ = self._frame(X, reset=False)
+        columns = self.plan_.read(frame)
+        if self.plan_.is_mixed:
+            return columns.mixed(frame.index)
+        encoded = [_numbers(self.encoders_[name], frame, name) for name in self.encoders_]
+        return self.measures_.scale(self.filled(columns, encoded))
+
+    def filled(self, columns: Columns, encoded: Sequence[Floats] = ()) -> Array:
+        """Return features in their own units, without gaps unless `missing` is "drop".
+
+        `columns` are those that the plan reads, `encoded` what the encoders make of the others.
+        """
+        values = columns.features()
+        values = np.hstack([values, *encoded]) if encoded else values
+        return values if self.plan_.missing == "drop" else self.measures_.fill(values)
+
+    def left_out(self, X: Any) -> pd.Series:
+        """Return why each row of a table should not be clustered, an empty text if it should.
+
+        Units in the first row and totals in the last are no points, nor are rows without most of
+        their values.
+        """
+        check_is_fitted(self, "plan_")
+        frame, _ = self._frame(X, reset=False)
+        plan = replace(self.plan_, rows=tuple(odd_rows(frame, self.plan_)))
+        return pd.Series(plan.rows_out(plan.read(frame)), index=frame.index, dtype=object)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """Return the names of the columns that `transform` gives."""
+        check_is_fitted(self, "plan_")
+        names = [*self.plan_.features]
+        for column in self.plan_.columns:
+            names += column.levels if column.name in self.encoders_ else ()
+        return np.array(names, dtype=object)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what was learned, as JSON holds it."""
+        check_is_fitted(self, "plan_")
+        if self.encoders_:
+            raise InputError(
+                "A transformer in {text} or {dates} cannot be stored without running code of its "
+                "own when it is read; leave it out to store the model."
+            )
+        # Rows are those of one table.
+        plan = replace(self.plan_, rows=())
+        return {"plan": plan.to_json(), **self.measures_.to_json()}
+
+    @classmethod
+    def from_json(cls, kept: Any) -> TablePreparer:
+        """Read what `to_json` gave."""
+        plan, measures = TablePlan.from_json(kept["plan"]), Measures.from_json(kept)
+        if len(measures.means) != len(plan.features):
+            raise ValueError("The measures are of other columns than those of the plan.")
+        return cls.from_plan(plan, measures)
+
+    @classmethod
+    def from_plan(cls, plan: TablePlan, measures: Measures | None = None) -> TablePreparer:
+        """Return a fitted preparer with this plan; without measures, numbers stay as they are."""
+        made = cls(plan=plan)
+        made.plan_, made.encoders_ = plan, {}
+        none = np.zeros(len(plan.features))
+        made.measures_ = measures or Measures(none, none, none + 1.0, none + np.inf)
+        made.n_features_in_ = len(plan.columns)
+        return made
+
+    def __sklearn_tags__(self) -> Any:
+        """Say to scikit-learn what tables may hold."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    # Rows
+
+    def _frame(self, X: Any, *, reset: bool) -> tuple[pd.DataFrame, bool]:
+        """Return a table as a DataFrame whose columns are called by text, and whether they were."""
+        if type(X).__name__ == "LazyFrame":
+            raise TypeError("X is a polars LazyFrame, which has no rows yet; give X.collect().")
+        frame = X if isinstance(X, pd.DataFrame) or not hasattr(X, "to_pandas") else X.to_pandas()
+        if not isinstance(frame, pd.DataFrame):
+            array = validate_data(
+                self, frame, reset=reset, ensure_all_finite=False, ensure_min_samples=int(reset)
+            )
+            frame = pd.DataFrame(array)
+        has_names = not isinstance(frame.columns, pd.RangeIndex)
+        frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
+        if (reset and isinstance(X, pd.DataFrame)) or (has_names and reset):
+            validate_data(self, frame, skip_check_array=True)
+        return frame, has_names
+
+    def _decide(
+        self, rows: LookedAt, has_names: bool, reading: Sequence[str | Message]
+    ) -> TablePlan:
+        """Return what is done with each column, by the rows that are looked at."""
+        choices = self._choices()
+        if self.plan is not None:
+            plan = self._given_plan(choices, rows)
+        else:
+            if not has_names:
+                choices = replace(choices, scale="none" if self.scale == "auto" else self.scale)
+            if has_names or any((choices.id, choices.use, choices.drop, choices.keep)):
+                plan = look_at(rows, choices, reading)
+            else:
+                plan = _as_is(rows, choices)
+            if plan.problems:
+                raise TablePlanError(plan.problems)
+            for warning in plan.warnings:
+                warn_user(warning)
+        return self._with_encoders(plan, rows)
+
+    def _choices(self) -> ColumnChoices:
+        names = [one.name for one in fields(ColumnChoices)]
+        values: dict[str, Any] = {name: getattr(self, name) for name in names}
+        for name in ("use", "drop", "keep", "category", "na"):
+            values[name] = None if values[name] is None else tuple(values[name])
+        return ColumnChoices(**values)
+
+    def _given_plan(self, choices: ColumnChoices, rows: LookedAt) -> TablePlan:
+        """Return the plan that was given, for this table."""
+        default = ColumnChoices()
+        for one in fields(ColumnChoices):
+            if getattr(choices, one.name) != getattr(default, one.name):
+                raise ParameterError(
+                    one.name,
+                    getattr(choices, one.name),
+                    "is not used with {plan}, which says what is done with each column",
+                    "leave one of them out",
+                )
+        assert self.plan is not None
+        lost = [c.name for c in self.plan.used if c.name not in rows.frame]
+        if lost:
+            raise InputError(f"The table lacks columns of {{plan}}: {listed(lost)}.")
+        if not self.plan.used:
+            raise InputError("{plan} uses no column; set the use of some to number.")
+        kept = tuple((row, why) for row, why in self.plan.rows if row < rows.n_rows)
+        return replace(self.plan, rows=kept)
+
+    def _with_encoders(self, plan: TablePlan, rows: LookedAt) -> TablePlan:
+        """Return the plan with the columns that `text` and `dates` take, and fit clones of them."""
+        self.encoders_ = {}
+        columns = list(plan.columns)
+        for j, column in enumerate(plan.columns):
+            encoder = {"text": self.text, "date": self.dates}.get(column.kind)
+            if encoder is None or column.use != "ignored" or column.user_decided or column.numeric:
+                continue
+            made = clone(encoder)
+            made.fit(_input_of(made, rows.frame, column.name, column.kind))
+            self.encoders_[column.name] = (made, column.kind)
+            width = _numbers(self.encoders_[column.name], rows.frame.head(1), column.name).shape[1]
+            names = tuple(f"{column.name}_{position}" for position in range(width))
+            reason = f"by {type(encoder).__name__}"
+            columns[j] = replace(
+                column, use="encoded", levels=names, reason=reason, override_hint=""
+            )
+        return replace(plan, columns=tuple(columns))
+
+    # Measures
+
+    def _fit(
+        self, blocks: Blocks, *, has_names: bool = True, reading: Sequence[str | Message] = ()
+    ) -> TablePreparer:
+        rows = draw_rows(blocks())
+        plan = self._decide(rows, has_names, reading)
+        self._settle(plan, rows, _totals_of(plan, _placed(blocks())), rows.n_rows)
+        self._learning = None
+        return self
+
+    def _fit_on_dask(self, X: Any) -> TablePreparer:
+        """Look at a Dask frame: its rows are counted, drawn from and measured where they are."""
+        if not hasattr(X, "columns"):
+            raise TypeError("X is a Dask array; give a Dask frame, whose columns have names.")
+        delayed, parts = importlib.import_module("dask").delayed, list(X.to_delayed())
+
+        def done(function: Callable[..., Any], *more: Sequence[Any]) -> list[Any]:
+            tasks = [delayed(function)(*one) for one in zip(parts, *more, strict=True)]
+            return list(results(open_client(), tasks))
+
+        sizes = done(len)
+        before = np.concatenate([[0], np.cumsum(sizes)])[:-1].tolist()
+        rows = looked_at(done(_candidates, before), sum(sizes))
+        self._frame(rows.frame, reset=True)
+        plan = self._decide(rows, True, ())
+        totals = done(partial(_totals_of_part, plan), before)
+        self._settle(plan, rows, add_totals(totals), rows.n_rows)
+        return self
+
+    def _settle(self, plan: TablePlan, rows: LookedAt, totals: ColumnTotals, n_rows: int) -> None:
+        """Store the plan with what all rows showed, and the measures."""
+        lost = iter(np.broadcast_to(totals.n_missing, len(plan.used)).tolist())
+        counts = iter(totals.counts)
+        columns, kept = [], []
+        for column in plan.columns:
+            if column.use in ("number", "category"):
+                column = replace(column, n_missing=int(next(lost)))
+            if column.use == "category":
+                counted = next(counts)
+                if self.plan is None or not column.levels:
+                    levels = tuple(sorted(counted, key=in_order))
+                    column = replace(column, levels=levels)
+                    if len(levels) > MOST_CATEGORIES and self._drops_long(column):
+                        column = too_many(replace(column, use="ignored", override_hint="keep"))
+                kept += [counted] if column.use == "category" else []
+            columns.append(column)
+        plan = replace(plan, columns=tuple(columns), n_rows=n_rows)
+        totals = replace(totals, counts=kept)
+        seen = plan.read(rows.frame)
+        is_kept = plan.rows_out(seen, rows.positions) == ""
+        self.plan_, self.n_rows_ = plan, totals.rows
+        if plan.is_mixed:
+            none = np.zeros(len(plan.features))
+            self.measures_ = Measures(none, none, none + 1.0, none + np.inf)
+            return
+        if not totals.rows:
+            raise InputError(
+                "There is no row without missing values; try {missing='mean'}, or leave out "
+                "columns with {drop}."
+            )
+        encoded = [
+            _numbers(self.encoders_[name], rows.frame, name)[is_kept] for name in self.encoders_
+        ]
+        self.measures_ = measure(plan, totals, seen.numbers[is_kept], encoded)
+
+    def _drops_long(self, column: ColumnPlan) -> bool:
+        """Whether a category of many values is left out, which few of the rows had shown."""
+        return self.plan is None and self.encode == "auto" and not column.user_decided
+
+
+def _as_is(rows: LookedAt, choices: ColumnChoices) -> TablePlan:
+    """Return a plan that takes all columns as the numbers they are."""
+    columns = (
+        ColumnPlan(str(name), "number", "number", user_decided=True) for name in rows.frame.columns
+    )
+    return TablePlan(
+        tuple(columns),
+        scale=choices.scale,
+        missing=choices.missing,
+        na=choices.na,
+        n_rows=rows.n_rows,
+    )
+
+
+def _placed(blocks: Iterable[pd.DataFrame]) -> Iterable[tuple[pd.DataFrame, int]]:
+    """Yield blocks, each with the number of rows above it."""
+    before = 0
+    for frame in blocks:
+        yield frame, before
+        before += len(frame)
+
+
+def _totals_of(plan: TablePlan, blocks: Iterable[tuple[pd.DataFrame, int]]) -> ColumnTotals:
+    """Return what blocks show of the columns that are used."""
+    totals = ColumnTotals()
+    odd = np.array([row for row, _ in plan.rows])
+
+    def numbers() -> Iterable[Floats]:
+        for frame, before in blocks:
+            positions = np.arange(before, before + len(frame))
+            columns = plan.read(frame)
+            kept = plan.rows_out(columns, positions) == ""
+            yield totals.count(columns, ~np.isin(positions, odd), kept)
+
+    totals.measure(numbers())
+    return totals
+
+
+# What workers of Dask are sent.
+
+
+def _named(part: pd.DataFrame) -> pd.DataFrame:
+    return part.set_axis([str(name) for name in part.columns], axis=1)
+
+
+def _candidates(part: pd.DataFrame, before: int) -> Any:
+    return candidates(_named(part), before)
+
+
+def _totals_of_part(plan: TablePlan, part: pd.DataFrame, before: int) -> ColumnTotals:
+    return _totals_of(plan, [(_named(part), before)])
+
+
+def _transformed(part: pd.DataFrame, preparer: TablePreparer) -> Any:
+    return preparer.transform(part)
+
+
+# Encoders of the user
+
+
+def _input_of(encoder: Any, frame: pd.DataFrame, name: str, kind: str) -> Any:
+    """Return a column as an encoder takes it: alone if it takes texts, else as a frame."""
+    column = frame[name]
+    if kind == "date":
+        column = pd.to_datetime(column, errors="coerce", format="mixed")
+    else:
+        column = column.astype(object).where(column.notna(), "").map(str)
+    alone = getattr(encoder, "__single_column_transformer__", False)
+    return column if alone or not get_tags(encoder).input_tags.two_d_array else column.to_frame()
+
+
+def _numbers(fitted: tuple[Any, str], frame: pd.DataFrame, name: str) -> Floats:
+    """Return what an encoder makes of a column, (rows, features)."""
+    encoder, kind = fitted
+    values = encoder.transform(_input_of(encoder, frame, name, kind))
+    values = values.toarray() if hasattr(values, "toarray") else values
+    return np.asarray(values, dtype=np.float64).reshape(len(frame), -1)
