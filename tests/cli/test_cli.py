@@ -218,7 +218,6 @@ def test_demo(folder):
     ("typed", "hint"),
     [
         ("cluster", "`clustertrust score DATA -k 3` clusters a table"),
-        ("explain", "--report FILE` explains each point on a page"),
         ("scores", "Did you mean score?"),
         ("xyz", "No such command 'xyz'.\n"),
     ],
