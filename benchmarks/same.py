@@ -152,11 +152,12 @@ def audits() -> Iterator[tuple[str, dict[str, Any]]]:
         "graph": with_graph(n_neighbors=9),
         "kernel": with_kernel("rbf", gamma=0.1),
     }
-    for name, way in ways.items():
+    ways = {name: {"classifier": None} | way for name, way in ways.items()}
+    for name, way in (ways | {"trees": {}}).items():
         record = audit(X, y, n_runs=12, random_state=0, **way)
         parts = {field: getattr(record, field) for field in FIELDS}
         verdicts = pd.DataFrame(record.verdicts).astype(str).to_numpy(dtype=str)
-        yield f"audit {name}", {**parts, "suggested": record.suggested, "verdicts": verdicts}
+        yield f"audit {name}", {**parts, "issues": record.issues, "verdicts": verdicts}
 
 
 def answered() -> Iterator[tuple[str, dict[str, Any]]]:

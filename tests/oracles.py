@@ -2,7 +2,7 @@
 
 Runs are columns of an (n, R) array of whole numbers; negative: not assigned. Where two matchings
 are equally good nobody can say which one the package takes, so tests that compare with `stability`,
-`consensus` or `jackknife` use ensembles for which `unique_optima` holds.
+`consensus` or `standard_errors` use ensembles for which `unique_optima` holds.
 """
 
 from collections import Counter
@@ -185,8 +185,8 @@ def silhouette(X, run, i):
     return (b - a) / max(a, b) if max(a, b) > 0 else 0.0
 
 
-def scores(X, labels, *, fusion, normalization, agreement, unassigned):
-    """The CAKE score of every point, Eqs. (1) to (8)."""
+def components(X, labels, *, agreement, unassigned):
+    """(c, μ - σ) of every point, Eqs. (1) to (7); NaN where fewer than two runs count."""
     out = []
     for i, c in enumerate(stability(labels, agreement=agreement, unassigned=unassigned)):
         s = [silhouette(X, run, i) for run in labels.T.tolist()]
@@ -195,28 +195,58 @@ def scores(X, labels, *, fusion, normalization, agreement, unassigned):
             if unassigned == "disagree"
             else [value for value in s if value is not None]
         )
-        if len(s) < 2:
-            out.append(nan)
-            continue
-        low = fmean(s) - pstdev(s)
-        g = max(0.0, low) if normalization == "clip" else min(1.0, max(0.0, (low + 1) / 2))
-        out.append(c * g if fusion == "product" else 2 * c * g / (c + g) if c + g else 0.0)
-    return np.array(out)
+        out.append((c, fmean(s) - pstdev(s)) if len(s) >= 2 else (nan, nan))
+    return out
 
 
-def jackknife(X, labels, **options):
-    """Standard error of every score: all is computed again with each run left out."""
+def normalized(low, normalization):
+    """S̃ of μ - σ, Eq. (3) and its footnote."""
+    return max(0.0, low) if normalization == "clip" else min(1.0, max(0.0, (low + 1) / 2))
+
+
+def fused(c, low, fusion, normalization):
+    """The score of c and μ - σ, Eq. (8)."""
+    return fused_g(c, normalized(low, normalization), fusion)
+
+
+def fused_g(c, g, fusion):
+    """The score of c and S̃."""
+    return c * g if fusion == "product" else 2 * c * g / (c + g) if c + g else 0.0
+
+
+def scores(X, labels, *, fusion, normalization, agreement, unassigned):
+    """The CAKE score of every point, Eqs. (1) to (8)."""
+    parts = components(X, labels, agreement=agreement, unassigned=unassigned)
+    return np.array([nan if c != c else fused(c, low, fusion, normalization) for c, low in parts])
+
+
+def standard_errors(X, labels, *, fusion, normalization, agreement, unassigned):
+    """Standard error of every score: all is computed again with each run left out, and with 2 of
+    R + 2 parts of stability and geometry taken away.
+    """
     R = labels.shape[1]
-    without = [scores(X, np.delete(labels, r, axis=1), **options) for r in range(R)]
+    options = {"agreement": agreement, "unassigned": unassigned}
+    now = components(X, labels, **options)
+    without = [components(X, np.delete(labels, r, axis=1), **options) for r in range(R)]
     out = []
     for i, row in enumerate(labels):
-        left_out = [
-            without[r][i] for r in range(R) if row[r] >= 0 or options["unassigned"] == "disagree"
-        ]
-        R_i = len(left_out)
-        out.append(
-            sqrt((R_i - 1) * pstdev(left_out) ** 2) if R_i >= 3 else nan
-        )  # Σ(θ - θ̄)² = R_i · variance
+        left_out = [without[r][i] for r in range(R) if row[r] >= 0 or unassigned == "disagree"]
+        (c, low), R_i = now[i], len(left_out)
+        if R_i < 3:
+            out.append(nan)
+            continue
+
+        def error(values):
+            return sqrt((len(values) - 1) * pstdev(values) ** 2)  # Σ(θ - θ̄)² = R_i · variance
+
+        score = fused(c, low, fusion, normalization)
+        jackknife = error([fused(*each, fusion, normalization) for each in left_out])
+        g = normalized(low, normalization)
+        if g == 0:  # the upper end of the interval of μ - σ
+            high = low + 1.96 * error([each[1] for each in left_out])
+            jackknife = max(jackknife, (fused(c, high, fusion, normalization) - score) / 1.96)
+        kept = 1 - 2 / (R_i + 2)
+        out.append(sqrt(jackknife**2 + (score - fused_g(kept * c, kept * g, fusion)) ** 2))
     return np.array(out)
 
 

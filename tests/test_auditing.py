@@ -13,21 +13,31 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.spatial.distance import cdist
 from scipy.stats import norm
-from sklearn.datasets import load_iris, make_blobs, make_circles
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_blobs, make_circles
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.linear_model import RidgeClassifier
 from sklearn.metrics import silhouette_samples
+from sklearn.model_selection import PredefinedSplit, cross_val_predict
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import clustertrust
 from clustertrust import Audit, Confidence, audit
 from clustertrust.auditing import VERDICTS
+from clustertrust.auditing.classifying import folds_of
+from clustertrust.auditing.cuts import two_means
 from clustertrust.auditing.labelling import EVERY, PROPAGATED
 from clustertrust.auditing.propagating import Neighbourhood, nearest_labelled, propagate
 from clustertrust.auditing.verdicts import (
+    Borders,
     Sample,
-    labels_near,
-    valley,
     verdicts_of,
 )
 from clustertrust.auditing.votes import count, match_to_given, standard_errors
+from clustertrust.distances.neighbors import smallest
+from clustertrust.ensemble.recipe import draw_seeds
 from clustertrust.geometry import Kernel
 from clustertrust.geometry.base import Compute
 from clustertrust.geometry.measuring import as_geometry
@@ -158,12 +168,16 @@ def test_a_run_is_matched_as_well_as_can_be(pairs):
     assert ((matched == given) & (given >= 0)).sum() == best
 
 
-def plain_score(share, runs, s):
-    c, g = (share * runs + 0.5) / (runs + 1), (s + 1) / 2
+def fused(c, s):
+    g = (s + 1) / 2
     return 2 * c * g / (c + g)
 
 
-def test_scores_follow_from_runs_and_silhouettes(found):
+def plain_score(share, runs, s):
+    return fused((share * runs + 0.5) / (runs + 1), s)
+
+
+def test_scores_follow_from_runs_silhouettes_and_the_classifier(found):
     labels, runs = found.labels, found.ensemble.labels[:, 1:]
     assert_array_equal(found.ensemble.labels[:, 0], labels)
     assert runs.shape == (150, 40) == (150, found.n_runs)
@@ -173,12 +187,21 @@ def test_scores_follow_from_runs_and_silhouettes(found):
     assert_allclose(
         found.stability[has], [(r == a).mean() for r, a in zip(runs[has], labels[has], strict=True)]
     )
-    assert_allclose(found.scores[has], plain_score(found.stability[has], 40, s), atol=1e-12)
+    P, own = found.probabilities[has], labels[has]
+    margins = [row[a] - max(np.delete(row, a)) for row, a in zip(P, own, strict=True)]
+    assert_allclose(found.classifier_margin[has], margins)
+    by_runs, w = plain_score(found.stability[has], 40, s), found.classifier_weight
+    expected = w * (1 + np.array(margins)) / 2 + (1 - w) * by_runs
+    assert_allclose(found.scores[has], expected, atol=1e-12)
+    alone = audit(X[has], NAMES[has], classifier=None, n_runs=8, random_state=0)
+    assert (alone.probabilities, alone.classifier, alone.classifier_weight) == (None, None, 0)
+    by_runs = plain_score(alone.stability, 8, alone.silhouette_mean)
+    assert_allclose(alone.scores, by_runs, atol=1e-12)
     votes = np.array([[(row == a).mean() for a in range(3)] for row in runs])
     assert_allclose(found.votes, votes)
 
 
-def test_standard_errors_are_the_jackknife_over_runs(found):
+def test_standard_errors_are_of_other_runs(found):
     runs, labels = found.ensemble.labels[:, 1:], found.labels
     assert np.nanmax(found.standard_errors) > 0.01
     for i in np.flatnonzero(labels >= 0)[::7]:
@@ -186,7 +209,13 @@ def test_standard_errors_are_the_jackknife_over_runs(found):
         without = [
             plain_score(np.delete(agree, r).mean(), 39, found.silhouette_mean[i]) for r in range(40)
         ]
-        error = np.sqrt(39 / 40 * ((np.array(without) - np.mean(without)) ** 2).sum())
+        jackknife = np.sqrt(39 / 40 * ((np.array(without) - np.mean(without)) ** 2).sum())
+        s, share = found.silhouette_mean[i], (agree.sum() + 0.5) / 41
+        # of 42 runs one was of a kind not seen
+        now, worse, better = (fused(p, s) for p in (share, share * 41 / 42, (share * 41 + 1) / 42))
+        error = np.hypot(jackknife, max(now - worse, better - now))
+        # The classifier's part does not change with the runs
+        error *= 1 - found.classifier_weight
         assert found.standard_errors[i] == pytest.approx(error, abs=1e-12)
 
 
@@ -210,7 +239,8 @@ def test_an_error_is_found_and_put_right(found):
     assert (found.to_frame()["suggested"].iloc[right] == "setosa").all()
     told = str(found.explain(3))
     assert "Suggested: cluster setosa" in told
-    assert "the runs suggest setosa instead" in told
+    assert "setosa is suggested instead" in told
+    assert f"Classifier {found.classifier_margin[3]:+.3f}" in told
     assert "share of the runs that agree with the given label" in told
 
 
@@ -257,8 +287,7 @@ def test_shapes_that_no_clusterer_of_centres_finds():
     wrong = y.copy()
     wrong[::10] = 1 - y[::10]
     found = audit(rings, wrong, random_state=0)
-    named = found.label_names[found.suggested]
-    assert (named == y).mean() > 0.98
+    assert (found.suggested == y).mean() > 0.98
 
 
 def test_a_matrix_of_distances_propagates_alone():
@@ -280,7 +309,8 @@ def test_geometries(geometry):
 
 
 def test_fusions_and_normalizations():
-    product = audit(X, Y, fusion="product", normalization="clip", n_runs=8, random_state=0)
+    way = {"classifier": None, "n_runs": 8, "random_state": 0}
+    product = audit(X, Y, fusion="product", normalization="clip", **way)
     s = silhouette_samples(X, Y)
     assert_allclose(product.geometry, np.maximum(s, 0), atol=1e-12)
     assert_allclose(
@@ -289,6 +319,199 @@ def test_fusions_and_normalizations():
     refined = audit(X, Y, fusion="refined", n_runs=8, random_state=0)
     assert refined.persistence is not None
     assert_allclose(refined.persistence, clustertrust.persistence.persistence(X, Y), atol=1e-9)
+
+
+# Votes of classifiers
+
+
+def test_probabilities_are_those_of_cross_validation():
+    forest = RandomForestClassifier(20)
+    codes = np.unique(Y, return_inverse=True)[1]
+    seed = draw_seeds(3, 8)[1][0]
+    fold = folds_of(codes, seed)
+    sizes = np.array([np.bincount(fold[codes == a], minlength=5) for a in range(3)])
+    assert_array_equal(sizes, 10)
+    near = KNeighborsClassifier(4)
+    expected = cross_val_predict(near, X, Y, cv=PredefinedSplit(fold), method="predict_proba")
+    found = audit(X, Y, classifier=near, n_runs=8, random_state=3)
+    assert_allclose(found.probabilities, expected)
+    assert found.classifier == "KNeighborsClassifier"
+    # A random one is seeded anew: the same for the same seed, and the one given is not touched
+    one, again = (
+        audit(X, Y, classifier=forest, n_runs=8, random_state=3).probabilities for _ in range(2)
+    )
+    assert_array_equal(one, again)
+    assert not hasattr(forest, "classes_")
+    assert forest.random_state is None
+
+
+def test_no_point_is_judged_by_its_own_label():
+    labels = Y.copy()
+    labels[3] = 2
+    nearest = make_pipeline(StandardScaler(), KNeighborsClassifier(1))
+    found = audit(X, labels, classifier=nearest, n_runs=8, random_state=0)
+    assert found.probabilities[3].tolist() == [1, 0, 0]
+    assert found.suggested[3] == 0
+    assert found.issues[3]
+
+
+def test_extra_trees_are_the_default_where_there_are_points(found):
+    assert found.classifier == "extra trees"
+    assert_allclose(found.probabilities.sum(axis=1), 1)
+    threads = [audit(X, Y, n_runs=4, random_state=0, n_jobs=jobs) for jobs in (1, 2)]
+    assert_array_equal(threads[0].scores, threads[1].scores)
+    more = audit(X, Y, n_runs=8, random_state=0)
+    assert_array_equal(more.probabilities, threads[0].probabilities)
+    away = audit(cdist(X, X), Y, metric="precomputed", n_runs=4, random_state=0)
+    assert away.classifier is None
+    rows = sparse.csr_array(X)
+    assert audit(rows, Y, n_runs=4, random_state=0).classifier == "extra trees"
+
+
+@pytest.mark.parametrize("as_frame", [False, True])
+def test_given_probabilities_are_in_the_sorted_order_of_labels(as_frame):
+    labels = NAMES[::-1].astype(object)  # virginica appears first
+    labels[5] = "setosa"
+    trees = ExtraTreesClassifier(30, random_state=0)
+    P = cross_val_predict(trees, X[::-1], labels.astype(str), cv=5, method="predict_proba")
+    names = np.unique(labels.astype(str))
+    given = pd.DataFrame(P, columns=names)[names[[2, 0, 1]]] if as_frame else P
+    found = audit(X[::-1], labels, pred_probs=given, n_runs=8, random_state=0)
+    assert found.classifier == "given probabilities"
+    place = [names.tolist().index(name) for name in labels]
+    for i, a in enumerate(place):
+        assert found.classifier_margin[i] == pytest.approx(P[i, a] - np.delete(P[i], a).max())
+    assert found.issues[5]
+    assert found.suggested[5] == "virginica"
+
+
+def test_the_better_side_has_the_weight():
+    right = np.eye(3)[Y] * 0.7 + 0.1
+    good = audit(X, Y, pred_probs=right, n_runs=8, random_state=0)
+    bad = audit(X, Y, pred_probs=right[::-1], n_runs=8, random_state=0)
+    assert good.classifier_weight > 0.9
+    assert bad.classifier_weight < 0.1
+    runs = audit(X, Y, classifier=None, n_runs=8, random_state=0)
+    assert_allclose(bad.scores, runs.scores, atol=0.1)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"pred_probs": np.full((150, 2), 0.5)}, r"shape \(150, 2\).*labels \[0, 1, 2\] need 150"),
+        ({"pred_probs": np.full((9, 3), 1 / 3)}, r"shape \(9, 3\)"),
+        ({"pred_probs": np.eye(3)[Y] * 0.5}, "row 0 adds up to 0.5, not to 1"),
+        ({"pred_probs": np.eye(3)[Y] * 3 - 1}, r"pred_probs\[0, 0\] is 2"),
+        ({"pred_probs": np.full((150, 3), np.nan)}, r"pred_probs\[0, 0\] is nan"),
+        ({"pred_probs": pd.DataFrame(np.eye(3)[Y], columns=[0, 1, 5])}, "name one column after"),
+        ({"pred_probs": [["a"] * 3] * 150}, "pred_probs must be probabilities"),
+        (
+            {"pred_probs": np.eye(3)[Y], "classifier": KNeighborsClassifier()},
+            "and pred_probs both give probabilities",
+        ),
+        ({"classifier": "forest"}, "classifier='forest' must be 'auto'"),
+        ({"classifier": KMeans(3)}, "a scikit-learn classifier with predict_proba"),
+        ({"classifier": RidgeClassifier()}, "a scikit-learn classifier with predict_proba"),
+    ],
+)
+def test_classifiers_that_cannot_vote_are_refused(given, told):
+    with pytest.raises(ValueError, match=told):
+        audit(X, Y, **given)
+
+
+def test_a_classifier_needs_points():
+    with pytest.raises(ValueError, match="needs points with coordinates; leave classifier out"):
+        audit(cdist(X, X), Y, metric="precomputed", classifier=KNeighborsClassifier())
+    P = np.eye(3)[Y]
+    found = audit(cdist(X, X), Y, metric="precomputed", pred_probs=P, n_runs=4, random_state=0)
+    assert_allclose(found.classifier_margin, 1)
+
+
+def test_rows_of_given_probabilities_follow_the_index():
+    frame = pd.DataFrame(X, index=[f"f{i}" for i in range(150)])
+    P = pd.DataFrame(np.eye(3)[Y] * 0.7 + 0.1, index=frame.index)
+    first = audit(frame, Y, pred_probs=P, n_runs=4, random_state=0)
+    with pytest.warns(UserWarning, match="pred_probs has the index of X in another order"):
+        second = audit(frame, Y, pred_probs=P[::-1], n_runs=4, random_state=0)
+    assert_array_equal(first.probabilities, second.probabilities)
+
+
+# Which labels are wrong
+
+
+def test_issues_are_the_planted_errors():
+    labels, rng = TRUE.copy(), np.random.default_rng(0)
+    wrong = rng.choice(300, 15, replace=False)
+    labels[wrong] = (labels[wrong] + rng.integers(1, 4, 15)) % 4
+    found = audit(BLOBS, labels, random_state=0)
+    flagged = np.flatnonzero(found.issues)
+    assert set(flagged) <= set(wrong)
+    assert flagged.size >= 13
+    assert_array_equal(found.suggested[flagged], TRUE[flagged])
+    assert found.wrong_labels.estimate == flagged.size
+    assert found.wrong_labels.low <= 15 <= found.wrong_labels.high
+    assert f"Labels that look wrong: {found.wrong_labels}" in found.summary()
+    table = found.to_frame()
+    assert_array_equal(table["issue"], found.issues)
+    assert found.clusters()["issues"].sum() == flagged.size
+    assert audit(BLOBS, TRUE, random_state=0).wrong_labels == (0, 0, 0)
+
+
+def test_few_labels_are_flagged_where_they_are_right_and_most_where_they_are_not():
+    clean, precision, recall = [], [], []
+    for load in (load_iris, load_wine, load_breast_cancer):
+        Z, y = load(return_X_y=True)
+        Z = StandardScaler().fit_transform(Z)
+        clean.append(audit(Z, y, n_runs=8, random_state=0).issues.mean())
+        rng = np.random.default_rng(1)
+        planted = rng.permutation(len(y)) < 0.05 * len(y)
+        k = y.max() + 1
+        labels = np.where(planted, (y + rng.integers(1, k, len(y))) % k, y)
+        flagged = audit(Z, labels, n_runs=8, random_state=0).issues
+        precision.append(planted[flagged].mean())
+        recall.append(flagged[planted].mean())
+    assert np.mean(clean) <= 0.02
+    assert np.mean(precision) >= 0.6
+    assert np.mean(recall) >= 0.8
+
+
+@settings(max_examples=25, deadline=None)
+@drawn_by(st.data())
+def test_what_is_suggested_has_the_most_votes(data):
+    n, k = 12, 3
+    shares = st.lists(st.integers(0, 5), min_size=k, max_size=k).filter(any)
+    P = np.array([data.draw(shares) for _ in range(n)], dtype=float)
+    P /= P.sum(axis=1, keepdims=True)
+    labels = np.array([*range(k), *data.draw(st.lists(st.integers(0, 2), min_size=9, max_size=9))])
+    Z = np.random.default_rng(0).normal(size=(n, 2))
+    found = audit(Z, labels, pred_probs=P, n_runs=4, random_state=0)
+    w = found.classifier_weight
+    votes = np.array(
+        [[(row == a).mean() for a in range(k)] for row in found.ensemble.labels[:, 1:]]
+    )
+    both = w * P + (1 - w) * votes
+    assert_allclose(found.suggested_score, both.max(axis=1))
+    for i, name in enumerate(found.suggested):
+        assert both[i, name] == pytest.approx(both[i].max())
+        own, others = both[i, labels[i]], np.delete(both[i], labels[i])
+        alone = (labels == labels[i]).sum() == 1
+        assert found.issues[i] == (own - others.max() < -0.5 and not alone)
+    assert np.all((found.scores >= 0) & (found.scores <= 1))
+
+
+def test_points_without_a_label_get_a_suggested_score(found):
+    assert found.suggested[[60, 61]].tolist() == ["versicolor"] * 2
+    assert (found.suggested_score[[60, 61]] > 0.8).all()
+    assert not found.issues[[60, 61]].any()
+    assert found.to_frame()["suggested_score"].notna().all()
+
+
+def test_the_only_point_of_a_label_is_no_issue():
+    labels = TRUE.copy()
+    labels[10] = 9
+    found = audit(BLOBS, labels, n_runs=8, random_state=0)
+    assert found.suggested[10] == TRUE[10]
+    assert not found.issues[10]
 
 
 # What an audit says of clusters
@@ -332,22 +555,53 @@ def test_a_cluster_of_copies_is_kept():
     assert [one.verdict for one in found.verdicts] == ["kept together"] * 2
 
 
-def test_the_valley_is_a_probability_over_pairs():
-    rng = np.random.default_rng(5)
-    labels = rng.integers(0, 2, 40)
-    near = np.array([rng.permutation(40)[:3] for _ in range(40)])
-    width = rng.integers(1, 9, 40).astype(float)
-    edge, inside = [], {0: [], 1: []}
-    for i in range(40):
-        seen = set(labels[near[i]].tolist())
-        if 1 - labels[i] in seen:
-            edge.append(width[i])
-        else:
-            inside[labels[i]].append(width[i])
-    sparser = max(inside.values(), key=np.median)
-    above = np.mean([(x > y) + (x == y) / 2 for x in edge for y in sparser])
-    sample = Sample(near, width, labels, None)
-    assert valley(sample, labels_near(near, labels, 2), 0, 1) == pytest.approx(above)
+@settings(max_examples=30, deadline=None)
+@drawn_by(st.integers(0, 10**6), st.integers(2, 5))
+def test_the_valley_is_a_probability_over_pairs(seed, k):
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(-1, k, 60)
+    labels[:k] = range(k)
+    near = np.array([rng.permutation(60)[:3] for _ in range(60)])
+    near[rng.random(near.shape) < 0.3] = -1
+    width = rng.integers(1, 9, 60).astype(float)
+    borders = Borders.between(Sample(near, width, labels, None), k)
+    seen = [{labels[j] for j in row if j >= 0} - {-1} for row in near]
+    inside = []
+    for a in range(k):
+        own = [i for i in range(60) if labels[i] == a]
+        inner = [i for i in own if not seen[i] - {a}]
+        inside.append([width[i] for i in inner or own])
+    for a, b in itertools.permutations(range(k), 2):
+        pairs = ((a, b), (b, a))
+        edge = [i for i in range(60) for x, y in pairs if labels[i] == x and y in seen[i]]
+        sparser = max(inside[a], inside[b], key=np.median)
+        above = [(width[i] > y) + (width[i] == y) / 2 for i in edge for y in sparser]
+        assert borders.valley(a, b) == pytest.approx(np.mean(above) if above else 1)
+        assert borders.is_thin(a, b, [np.nan] * k) is False
+        assert borders.is_thin(a, b, [len(edge) / 0.6 + 0.01] * k)
+        assert borders.is_thin(a, b, [len(edge) / 0.6 - 0.01] * k) is False
+        beside = any(labels[i] == a and b in seen[i] for i in range(60))
+        assert (b in borders.beside().get(a, [])) == beside
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array, sparse.csr_matrix])
+def test_cuts_in_two_are_those_of_k_means(make):
+    Z, y = make_blobs([40, 70], centers=[(0, 0, 0), (6, 0, 2)], random_state=0)
+    labels = two_means(make(Z), 0)
+    assert max((labels == y).mean(), (labels != y).mean()) == 1
+    noise = np.random.default_rng(0).normal(size=(200, 3))
+    labels = two_means(make(noise), 0)
+    centers = np.array([noise[labels == part].mean(axis=0) for part in (0, 1)])
+    assert_array_equal(cdist(noise, centers).argmin(axis=1), labels)
+    assert_array_equal(two_means(make(np.ones((9, 2))), 0), 0)
+
+
+def test_neighbours_in_long_rows_are_those_of_a_sort():
+    values = np.random.default_rng(0).integers(0, 400, (5, 1001)).astype(float)
+    away, near = smallest(values, 4)
+    expected = np.argsort(values, axis=1, kind="stable")[:, :4]
+    assert_array_equal(near, expected)
+    assert_array_equal(away, np.take_along_axis(values, expected, axis=1))
 
 
 def test_the_verdict_is_that_of_most_runs():
@@ -421,7 +675,9 @@ def test_a_file_gives_it_back(found, tmp_path):
     assert Audit.load(tmp_path / "b.audit").label_names.dtype.kind == "i"
 
 
-@pytest.mark.parametrize("name", ["outcomes", "partners", "labels", "ensemble/labels"])
+@pytest.mark.parametrize(
+    "name", ["outcomes", "partners", "labels", "ensemble/labels", "probabilities"]
+)
 def test_a_damaged_file_is_refused(found, tmp_path, name):
     path = tmp_path / "a.audit"
     found.save(path)

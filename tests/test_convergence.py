@@ -6,7 +6,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris, make_blobs
 
 from clustertrust import CAKE, build_ensemble
-from clustertrust.scoring.convergence import BATCH_RUNS, CONVERGED, FEWEST_RUNS, relative_error
+from clustertrust.scoring.convergence import (
+    BATCH_RUNS,
+    CONVERGED,
+    FEWEST_RUNS,
+    WITHIN,
+    half_width,
+    relative_error,
+)
 
 X = load_iris().data
 
@@ -24,18 +31,33 @@ def test_the_same_as_that_many_runs_at_once(settings):
     assert_allclose(auto.standard_errors_, at_once.standard_errors_, atol=1e-12)
 
 
-def test_it_stops_as_soon_as_the_rule_holds():
-    auto = CAKE(3, clusterer="kmeans-random", n_runs="auto", random_state=0).fit(X)
-    low, high = np.quantile(auto.scores_, [0.25, 0.75])
-    assert np.median(auto.standard_errors_) <= CONVERGED * (high - low)
+def test_it_stops_as_soon_as_all_but_a_few_points_have_settled():
+    auto = CAKE(3, n_runs="auto", random_state=0).fit(X)
+    assert 1.96 * np.quantile(auto.standard_errors_, 0.95) <= WITHIN
     assert auto.n_runs_ > FEWEST_RUNS  # else the next lines would say nothing
-    before = CAKE(
-        3, clusterer="kmeans-random", n_runs=auto.n_runs_ - BATCH_RUNS, random_state=0
-    ).fit(X)
-    low, high = np.quantile(before.scores_, [0.25, 0.75])
-    assert np.median(before.standard_errors_) > CONVERGED * (high - low)
+    before = CAKE(3, n_runs=auto.n_runs_ - BATCH_RUNS, random_state=0).fit(X)
+    assert 1.96 * np.quantile(before.standard_errors_, 0.95) > WITHIN
+
+
+def test_clear_clusters_need_as_many_runs_as_rule_out_a_rare_kind():
     clear = make_blobs(200, centers=[[0, 0], [50, 50]], random_state=0)[0]
-    assert CAKE(2, n_runs="auto", random_state=0).fit(clear).n_runs_ == FEWEST_RUNS
+    auto = CAKE(2, n_runs="auto", random_state=0).fit(clear)
+    expected = 1.96 * 2 * np.quantile(auto.scores_, 0.95) / WITHIN - 2
+    assert expected <= auto.n_runs_ < expected + BATCH_RUNS
+
+
+def test_the_order_must_have_settled_too(monkeypatch):
+    def error(cake):  # without the share of runs not seen yet
+        unseen = 2 * cake.scores_ / (cake.n_runs_ + 2)
+        jackknife = np.sqrt(np.maximum(cake.standard_errors_**2 - unseen**2, 0))
+        return relative_error(cake.scores_, jackknife)
+
+    monkeypatch.setattr("clustertrust.scoring.convergence.WITHIN", 1.0)
+    auto = CAKE(3, n_runs="auto", random_state=0).fit(X)
+    assert error(auto) <= CONVERGED
+    assert auto.n_runs_ > FEWEST_RUNS
+    before = CAKE(3, n_runs=auto.n_runs_ - BATCH_RUNS, random_state=0).fit(X)
+    assert error(before) > CONVERGED
 
 
 def test_it_ends_where_nothing_settles(monkeypatch):
@@ -64,3 +86,10 @@ def test_the_error_is_a_share_of_the_spread():
     assert relative_error(np.ones(3), np.zeros(3)) == 0
     assert relative_error(np.ones(3), np.full(3, 0.1)) == np.inf
     assert relative_error(np.ones(2), np.full(2, np.nan)) == np.inf
+
+
+def test_the_error_of_all_but_a_few_points():
+    errors = np.append(np.full(95, 0.01), np.full(6, 0.4))
+    assert half_width(np.append(errors, np.nan)) == pytest.approx(1.96 * 0.4)
+    assert half_width(errors[:-2]) == pytest.approx(1.96 * 0.01)
+    assert half_width(np.full(3, np.nan)) == np.inf

@@ -5,10 +5,11 @@ import oracles
 import pytest
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.cluster import KMeans
 
-from clustertrust import confidence
+from clustertrust import build_ensemble, confidence
 from clustertrust.fusion import Fusion, Product
-from clustertrust.scoring.jackknife import standard_errors
+from clustertrust.scoring.jackknife import jackknife, standard_errors
 from clustertrust.scoring.settings import Scoring
 from clustertrust.stability import Stability
 
@@ -45,10 +46,10 @@ def draw(seed, *, R=5, missing=0.15, moved=0.2):
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=lambda options: "-".join(options.values()))
-def test_as_if_each_run_were_left_out_and_all_computed_again(options):
+def test_as_if_all_were_computed_again(options):
     X, labels = draw(0)
     result = confidence(X, labels, geometry="exact", **options)
-    expected = oracles.jackknife(X, labels, **options)
+    expected = oracles.standard_errors(X, labels, **options)
     assert_allclose(result.scores, oracles.scores(X, labels, **options), rtol=1e-10, atol=1e-12)
     assert_allclose(result.standard_errors, expected, rtol=1e-9, atol=1e-12)
     assert np.nanmax(expected) > 0.05  # the comparison is about something
@@ -62,7 +63,7 @@ def test_other_ensembles(seed):
     X, labels = draw(seed, R=3 + seed)
     options = OPTIONS[5 * seed % len(OPTIONS)]
     errors = confidence(X, labels, geometry="exact", **options).standard_errors
-    assert_allclose(errors, oracles.jackknife(X, labels, **options), rtol=1e-9, atol=1e-12)
+    assert_allclose(errors, oracles.standard_errors(X, labels, **options), rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("unassigned", ["skip", "disagree"])
@@ -79,19 +80,26 @@ def test_the_reference_of_agreement_stays_when_runs_are_left_out(unassigned):
 
 
 def leave_out_each(names, s, unassigned):
-    """Jackknife error of c · S̃ of one point from its names in each run, in one run's terms, and
-    its silhouettes.
+    """Error of c · S̃ of one point from its names in each run, in one run's terms, and its
+    silhouettes.
     """
     runs = [r for r, name in enumerate(names) if name >= 0 or unassigned == "disagree"]
     if len(runs) < 3:
         return np.nan
-    scores = []
-    for left in runs:
-        rest = [r for r in runs if r != left]
-        c = np.mean([names[a] == names[b] and names[a] >= 0 for a, b in combinations(rest, 2)])
-        kept = [s[r] or 0.0 for r in rest]
-        scores.append(c * max(0.0, np.mean(kept) - np.std(kept)))
-    return np.sqrt((len(runs) - 1) * np.var(scores))
+
+    def parts(of):
+        c = np.mean([names[a] == names[b] and names[a] >= 0 for a, b in combinations(of, 2)])
+        kept = [s[r] or 0.0 for r in of]
+        return c, np.mean(kept) - np.std(kept)
+
+    c, low = np.array([parts([r for r in runs if r != left]) for left in runs]).T
+    among = len(runs) - 1
+    jackknife = np.sqrt(among * np.var(c * np.maximum(low, 0)))
+    all_c, all_low = parts(runs)
+    if all_low <= 0:
+        high = all_low + 1.96 * np.sqrt(among * np.var(low))
+        return max(jackknife, all_c * max(high, 0) / 1.96)
+    return np.hypot(jackknife, all_c * all_low * (1 - (1 - 2 / (len(runs) + 2)) ** 2))
 
 
 def test_fewer_than_three_runs_give_no_error_estimate():
@@ -102,19 +110,62 @@ def test_fewer_than_three_runs_give_no_error_estimate():
     assert np.isnan(confidence(X, labels[:, :2], unassigned="disagree").standard_errors).all()
 
 
-def test_runs_that_say_the_same_give_no_error():
+@pytest.mark.parametrize("fusion", ["harmonic", "product"])
+def test_runs_that_say_the_same_may_have_missed_a_kind(fusion):
     X, labels = draw(0, missing=0.0, moved=0.0)
-    result = confidence(X[2:], np.repeat(labels[2:, :1], 6, axis=1))
+    result = confidence(X[2:], np.repeat(labels[2:, :1], 6, axis=1), fusion=fusion)
     assert np.median(result.scores) > 0.5
-    assert_allclose(result.standard_errors, 0.0, atol=1e-14)
+    share = 2 / 8 if fusion == "harmonic" else 1 - (6 / 8) ** 2
+    assert_allclose(result.standard_errors, share * result.scores, rtol=1e-12, atol=1e-14)
 
 
-def test_no_error_where_every_score_is_clipped_to_0():
+def test_no_error_where_no_run_could_lift_a_score_of_0():
     X = np.array([[0.0], [1.0], [10.0], [11.0], [9.5]])
     labels = np.array([[0, 0, 1, 1, 0]] * 4).T  # point 4 is put into the wrong cluster by all
     result = confidence(X, labels)
     assert result.scores[4] == 0
     assert result.standard_errors[4] == 0
+    assert " ± " not in str(result.explain(4))
+
+
+def test_a_score_of_0_may_rise_although_leaving_out_a_run_leaves_it_at_0():
+    s = 0.18 + 0.2 * np.tile([1.0, -1.0], 10)[None]
+    sums = np.full((1, 20), 19.0)
+    stability = Stability(np.ones(1), sums, np.array([20]), np.ones((1, 20), dtype=bool))
+    lows = [np.mean(rest) - np.std(rest) for rest in (np.delete(s, r) for r in range(20))]
+    assert max(lows) < 0
+    (error,) = standard_errors(np.array([0]), stability, s, Scoring(Product()))
+    high = -0.02 + 1.96 * np.sqrt(19 * np.var(lows))
+    assert error == pytest.approx(high / 1.96)
+    assert error > 0.01
+
+
+def seven_blobs(rng):
+    """Random starts share centres among neighbours in many ways."""
+    return np.repeat(6 * rng.normal(size=(7, 2)), 30, axis=0) + rng.normal(size=(210, 2))
+
+
+def two_pairs(rng):
+    """Starts rarely cut one pair in three and leave the other whole."""
+    centers = np.repeat([[0, 0], [6, 0], [0, 30], [6, 30]], 30, axis=0)
+    return centers + rng.normal(size=(120, 2))
+
+
+@pytest.mark.parametrize(
+    ("draw", "k", "init", "seed"),
+    [(seven_blobs, 7, "random", seed) for seed in (1, 2, 5)]
+    + [(two_pairs, 4, "k-means++", seed) for seed in (0, 1, 4)],
+)
+def test_the_interval_holds_the_score_of_many_runs(draw, k, init, seed):
+    X = draw(np.random.default_rng(seed))
+    clusterer = KMeans(k, init=init, n_init=1)
+    ensemble = build_ensemble(X, clusterer, n_runs=320, random_state=seed, n_jobs=1)
+    few, many = confidence(X, ensemble.labels[:, :20]), confidence(X, ensemble.labels[:, 20:])
+    off = np.abs(few.scores - many.scores)
+    assert (off <= 1.96 * few.standard_errors + 1e-9).mean() >= 0.9
+    unseen = 2 * few.scores / 22
+    jackknife = np.sqrt(np.maximum(few.standard_errors**2 - unseen**2, 0))
+    assert (off <= 1.96 * jackknife + 1e-9).mean() < 0.85  # so the other part is needed
 
 
 def test_silhouettes_far_from_0_lose_no_digits():
@@ -122,7 +173,7 @@ def test_silhouettes_far_from_0_lose_no_digits():
     s = 0.99 + 1e-8 * np.arange(6.0)[None]
     sums = np.full((1, 6), 5.0)  # every pair agrees
     stability = Stability(np.ones(1), sums, np.array([6]), np.ones((1, 6), dtype=bool))
-    found = standard_errors(np.array([0]), stability, s, Scoring(Product()))
+    found, _ = jackknife(np.array([0]), stability, s, Scoring(Product()))
     steps = np.array([np.delete(np.arange(6.0), r) for r in range(6)])
     theta = steps.mean(axis=1) - steps.std(axis=1)  # in units of 1e-8
     assert found == pytest.approx(1e-8 * np.sqrt(5 * theta.var()), rel=1e-6)
@@ -153,6 +204,6 @@ def test_stability_without_a_run_stays_a_share():
             return c
 
     standard_errors(np.arange(1000), given, np.zeros((1000, 3)), Scoring(Seen()))
-    assert sum(map(len, seen)) == 1000
+    assert sum(len(c) for c in seen if c.shape[1] == 3) == 1000
     assert min(c.min() for c in seen) == 0.0
     assert max(c.max() for c in seen) == 1.0

@@ -21,7 +21,7 @@ from sklearn.datasets import make_blobs
 from clustertrust import CAKE
 from clustertrust.cli import cli
 from clustertrust.files import open_source
-from clustertrust.reasons import REASONS, first_threshold
+from clustertrust.reasons import REASONS, Cut
 from clustertrust.summary import Tally
 
 ROWS = 10_000
@@ -79,7 +79,7 @@ def test_scores_are_those_of_the_library_row_by_row(table, expected, tmp_path, d
     assert_array_equal(scores["label"], expected.labels_)
     assert_allclose(scores["score"], expected.scores_, atol=1e-9)
     assert_allclose(scores["standard_error"], expected.standard_errors_, atol=1e-9)
-    at = first_threshold(expected.scores_)  # here the sample of the fit is all rows
+    at = expected.confidence_.cut().threshold  # here the sample of the fit is all rows
     assert scores["reason"].tolist() == expected.to_frame(at)["reason"].tolist()
     assert_allclose(scores["margin"], expected.to_frame()["margin"], atol=1e-9)
     assert "passes over" in done.output
@@ -95,7 +95,7 @@ def test_summary_of_blocks_is_that_of_the_whole(table, expected):
             np.quantile(expected.scores_, share), abs=2e-4
         )
     assert told["quantiles"]["minimum"] == pytest.approx(expected.scores_.min(), abs=1e-4)
-    at = first_threshold(expected.scores_)
+    at = expected.confidence_.cut().threshold
     assert told["threshold"] == at
     for cluster in told["clusters"]:
         mine = expected.labels_ == cluster["label"]
@@ -484,7 +484,7 @@ def test_text_in_the_last_block_is_told(table, tmp_path):
 
 
 def test_summary_counts_ties_and_a_cluster_that_comes_late():
-    tally = Tally(0.5)
+    tally = Tally(Cut(0.5, "given"))
     for label in (0, 0, 1):
         block = pd.DataFrame(
             {
@@ -507,7 +507,7 @@ def test_summary_counts_ties_and_a_cluster_that_comes_late():
 
 
 def test_summary_leaves_points_without_a_score_out_of_the_means():
-    tally = Tally(0.5)
+    tally = Tally(Cut(0.5, "given"))
     block = pd.DataFrame(
         {"label": [0, 0], "rival": 0, "score": [0.2, np.nan], "stability": [0.4, np.nan]}
     )
@@ -522,7 +522,7 @@ def test_summary_leaves_points_without_a_score_out_of_the_means():
 
 def test_summary_takes_each_mean_over_what_is_known():
     # One run alone assigns the second point: it has a silhouette, and no score.
-    tally = Tally(0.5)
+    tally = Tally(Cut(0.5, "given"))
     block = pd.DataFrame(
         {"label": [0, 0], "rival": 0, "score": [0.2, np.nan], "stability": [0.4, np.nan]}
     )
@@ -537,7 +537,7 @@ def test_runs_of_several_k_are_told_as_in_memory(table):
 
 
 def test_summary_of_nothing_but_points_without_a_score():
-    tally = Tally(0.5)
+    tally = Tally(Cut(0.5, "given"))
     block = pd.DataFrame(
         {"label": [0, 0], "rival": 0, "score": np.nan, "stability": np.nan, "geometry": np.nan}
     )

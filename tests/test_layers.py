@@ -26,6 +26,8 @@ LAYERS = (
     ("geometry", "opinions", "persistence", "stability", "summary"),
     ("evaluation", "results", "selection"),
     ("calibration", "scoring"),
+    ("surrogates",),
+    ("chance",),
     ("answers", "auditing", "streaming"),
     ("building", "model_files"),
     ("baselines", "estimator"),

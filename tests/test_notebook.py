@@ -157,7 +157,8 @@ def test_a_fitted_estimator_shows_its_scores(cake):
     shown = Cells(page[page.index('<div style="display:flex') :])
     assert shown.open == []
     assert shown.rows[0] == ["cluster", "points", "mean score", "kept"]
-    threshold = np.floor(50 * np.median(cake.scores_)) / 100
+    threshold, verdict = cake.confidence_.cut().threshold, cake.confidence_.cut().verdict
+    assert f"<b>{verdict}</b>" in page
     for row, label in zip(shown.rows[1:], range(3), strict=True):
         scores = cake.scores_[cake.labels_ == label]
         kept = f"{(scores > threshold).mean():.0%}"

@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris, make_blobs
 
 from clustertrust import CAKE, audit, confidence
 from clustertrust.notes import ALIKE, note_on_runs, notes_on
-from clustertrust.reasons import REASONS
+from clustertrust.reasons import REASONS, Cut
 from clustertrust.report import build_report
 from clustertrust.summary import Tally, summary_of
 
@@ -51,7 +51,7 @@ def test_runs_that_do_not_differ_are_noted(stability, said):
     whole = summary_of(table)
     assert [*map(str, whole.notes)] == notes
     assert whole.text("3 points").count("Note: ") == len(notes)
-    tally = Tally(0.5)
+    tally = Tally(Cut(0.5, "given"))
     for part in np.array_split(np.arange(len(table)), 3):
         tally.add(table.iloc[part])
     assert [*map(str, tally.summary().notes)] == notes

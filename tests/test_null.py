@@ -17,7 +17,7 @@ from templates import null_reference
 from clustertrust import CAKE, Runs
 from clustertrust.null import DEFAULT, FAMILIES
 from clustertrust.null.reference import p_value
-from clustertrust.null.surrogates import far_out
+from clustertrust.null.templates import far_out
 
 SQUARE = np.random.default_rng(0).uniform(size=(200, 2))
 LONG = np.random.default_rng(1).standard_normal((200, 2)) * [4, 1]

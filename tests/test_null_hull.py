@@ -11,7 +11,7 @@ from sklearn.datasets import make_blobs
 from templates import choose_k, null_reference
 
 from clustertrust.null import FAMILIES
-from clustertrust.null.families import _hull, _uniform
+from clustertrust.surrogates.families import _hull, _uniform
 
 BLOBS = make_blobs(120, centers=[[0, 0], [8, 0], [0, 8]], random_state=0)[0]
 FEW = {"n_runs": 3, "n_surrogates": 19, "random_state": 0}

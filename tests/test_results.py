@@ -1,5 +1,5 @@
 import re
-from dataclasses import FrozenInstanceError, fields
+from dataclasses import FrozenInstanceError, fields, replace
 
 import numpy as np
 import pandas as pd
@@ -85,6 +85,7 @@ def test_the_estimator_has_the_same_fields():
     for field in fields(Confidence):
         if field.name not in {
             "agreement",
+            "chance",
             "frame",
             "label_names",
             "ensemble",
@@ -203,6 +204,15 @@ def test_the_record_is_told_in_one_line(result):
     )
 
 
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [(0.0316, "0.125 ± 0.032."), (1e-4, "0.125 ± 0.001."), (0.0, "0.125."), (np.nan, "0.125.")],
+)
+def test_no_error_is_rounded_to_nothing(result, error, said):
+    why = replace(result.explain(0), score=0.125, standard_error=error, threshold=0.1)
+    assert str(why).splitlines()[0].endswith(f"score {said}")
+
+
 def test_explain_a_contested_point(result):
     why = result.explain(3)
     assert (why.point, why.label, why.rival) == (3, 7, 3)
@@ -213,10 +223,8 @@ def test_explain_a_contested_point(result):
     assert why.score == result.scores[3]
     assert why.standard_error == result.standard_errors[3]
     words = str(why).splitlines()
-    assert words[0] == (
-        f"Point 3: cluster 7, score {why.score:.3f} ± {why.standard_error:.3f}, not above the "
-        f"threshold of {why.threshold:g}."
-    )
+    assert words[0].startswith(f"Point 3: cluster 7, score {why.score:.3f}")
+    assert words[0].endswith(f", not above the threshold of {why.threshold:g}, half of the median.")
     assert words[1] == "Votes of the runs: 75% for 7, 25% for 3."
     assert words[2] == "Rival: cluster 3, the runner-up in the votes."
     assert words[3].startswith("Stability 0.500:")
@@ -231,7 +239,8 @@ def test_explain_a_point_on_which_all_agree(result):
     assert why.margin == 1.0
     assert (why.rival, why.weak) == (3, None)
     assert "Rival: cluster 3, the nearest other cluster." in str(why)
-    assert str(why).endswith(f"Core of 7: its score is above the threshold of {why.threshold:g}.")
+    line = f"Core of 7: its score is above the threshold of {why.threshold:g}, half of the median."
+    assert str(why).endswith(line)
     strict = result.explain(0, threshold=0.99)
     assert (strict.reason, strict.threshold, strict.weak) == ("fringe", 0.99, "geometry")
     assert "Fringe: the runs agree on it" in str(strict)
@@ -427,7 +436,8 @@ def test_explain_wants_a_position(result):
 def test_the_estimator_explains_and_summarizes():
     cake = CAKE(2, n_runs=3, random_state=0).fit(X)
     assert cake.explain(-1).label == cake.labels_[-1]
-    assert cake.summary() == summarize(confidence(X, cake.ensemble_))
+    told = cake.summary(threshold=0.4).removeprefix(f"{cake.confidence_.cut().verdict}\n\n")
+    assert told == summarize(confidence(X, cake.ensemble_), threshold=0.4)
 
 
 def test_summaries_go_by_a_threshold_and_show_as_many_points_as_asked_for(result):

@@ -6,6 +6,7 @@ import pytest
 from experiments.research import heldout
 from experiments.research.answers import run as answers
 from experiments.research.audit import run as audit
+from experiments.research.audit import votes
 from experiments.research.heldout import Set
 from experiments.research.k import again, rivals, signals
 from experiments.research.opinions import run as opinions
@@ -136,3 +137,20 @@ def test_labellings_are_changed_as_told(name):
     assert_array_equal(given[~where], TRUE[~where])
     assert (given != TRUE).any()
     assert set(expected) <= set(given.tolist())
+
+
+def test_votes_are_measured_in_one_condition():
+    rows = pd.DataFrame(votes.measure(votes.Condition("judged", "wine", "random", 0.05)))
+    by_signal = rows.set_index("signal")
+    assert {votes.OURS, "runs", *votes.RIVALS} <= set(by_signal.index)
+    assert by_signal.loc[votes.OURS, "auroc"] > 0.95
+    assert by_signal.loc["flags: audit", "flag_recall"] > 0.7
+    assert "| audit |" in votes.ranking_table(rows, "judged", (votes.OURS, "runs"))
+    assert "in 1 of 1 conditions" in votes.flags_table(rows, "judged")
+
+
+def test_new_sets_share_no_row_with_the_sets_to_choose_on():
+    assert len(votes.NEW) >= 20
+    chosen = audit.points_of("Dg", audit.FULL, 0)[0]
+    new = votes.part("Dg", tuple(range(10)))[0]
+    assert not {row.tobytes() for row in chosen} & {row.tobytes() for row in new}

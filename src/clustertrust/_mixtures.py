@@ -75,9 +75,10 @@ class PointsByDifference:
         if not p:
             return out
         for j, root in enumerate(np.linalg.cholesky(covariances)):
+            whiten = solve_triangular(root, np.eye(p), lower=True).T
             for rows in row_blocks(n, p, k=1):
-                whitened = solve_triangular(root, (self.Z[rows] - means[j]).T, lower=True)
-                out[j, rows] = (whitened**2).sum(axis=0)
+                whitened = (self.Z[rows] - means[j]) @ whiten
+                out[j, rows] = np.einsum("ij,ij->i", whitened, whitened)
         return out
 
 

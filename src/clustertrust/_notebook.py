@@ -13,7 +13,7 @@ import numpy as np
 from clustertrust._palette import BLUE, VERMILION
 from clustertrust._types import Floats
 from clustertrust._validation import is_dask
-from clustertrust.reasons import above, first_threshold
+from clustertrust.reasons import above
 
 if TYPE_CHECKING:
     from clustertrust.results import Confidence
@@ -45,17 +45,18 @@ class ScoresInNotebook:
 
 def confidence_html(confidence: Confidence) -> str:
     """Return a small table of the clusters and a histogram of the scores as HTML."""
-    threshold = first_threshold(confidence.scores)
-    kept = above(confidence.scores, threshold)
+    cut = confidence.cut()
+    kept = above(confidence.scores, cut.threshold)
     n, k = len(confidence.scores), confidence.n_clusters
     line = (
         f"{n:,} points in {k} {'cluster' if k == 1 else 'clusters'}, {confidence.n_runs} runs; "
-        f"{kept.sum():,} ({kept.mean():.0%}) have a score above {threshold:g}, half of the median"
+        f"{kept.sum():,} ({kept.mean():.0%}) have a score above {cut.threshold:g}{cut.origin}"
     )
+    verdict = "" if cut.verdict is None else f"<b>{html.escape(str(cut.verdict))}</b><br>"
     return (
         '<div style="display:flex;flex-wrap:wrap;gap:0 32px;align-items:flex-start;margin:8px 0">'
-        f'<div style="width:100%;margin-bottom:4px">{line}</div>'
-        f"{_table(confidence, kept)}{_histogram(confidence.scores, threshold)}</div>"
+        f'<div style="width:100%;margin-bottom:4px">{verdict}{line}</div>'
+        f"{_table(confidence, kept)}{_histogram(confidence.scores, cut.threshold)}</div>"
     )
 
 

@@ -36,7 +36,6 @@ from clustertrust.ensemble.record import Ensemble
 from clustertrust.estimator import CAKE, confidence
 from clustertrust.files.h5ad import check_adata, representation
 from clustertrust.notes import noise_text, note_on_noise
-from clustertrust.reasons import threshold_or_first
 from clustertrust.report import write_report
 from clustertrust.results import Confidence
 
@@ -110,7 +109,8 @@ def score(
     key_added : str
         What the names of the results begin with.
     threshold : float, optional
-        Cells with a score above this have the reason "core". None: half of the median score.
+        Cells with a score above this have the reason "core". None: see
+        :meth:`clustertrust.Confidence.cut`.
     random_state, n_jobs, verbose
         See :class:`clustertrust.CAKE`. Those that `cake` sets stand.
     copy : bool
@@ -155,11 +155,12 @@ def score(
     scored = (
         cells.cluster(template) if partitions is None else cells.score(partitions, template, by)
     )
-    threshold = threshold_or_first(threshold, scored.scores)
+    at = scored.cut(threshold)
     taken = {name: value for name, value in taken_by(by, template).items() if name not in WHERE}
-    settings = cells.named | taken | _described(labels, scored) | {"threshold": threshold}
+    settings = cells.named | taken | _described(labels, scored) | {"threshold": at.threshold}
+    settings |= {} if at.chance is None else {"chance": at.chance}
     target = adata.copy() if copy else adata
-    annotate(target, scored.to_frame(threshold), key_added=key_added, settings=settings)
+    annotate(target, scored.to_frame(at.threshold), key_added=key_added, settings=settings)
     return target if copy else None
 
 
@@ -239,6 +240,7 @@ def report(
         settings=dict(adata.uns.get(key_added, {})),
         title=title,
         threshold=threshold,
+        chance=adata.uns.get(key_added, {}).get("chance"),
         embedding=placed(adata, basis),
         original=described(adata, key_added),
     )

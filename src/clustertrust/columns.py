@@ -14,7 +14,7 @@ class Column:
     Attributes
     ----------
     field : what `Confidence` calls it
-    kind : "number"; "cluster", a label that has a name; or "reason"
+    kind : "number"; "cluster", a label that has a name; "flag", true or false; or "reason"
     stored : whether it is a field of `Confidence`; otherwise it follows from other fields
     limits : smallest and largest number that a score, a share or a silhouette can be
     listed : whether a summary shows it for the most ambiguous points
@@ -30,11 +30,13 @@ class Column:
 
 
 # The one list of the columns of `Confidence.to_frame`, of result files, of summaries and pages, and
-# of AnnData annotations. `suggested` is of a given labelling; `persistence`, `second_opinions` and
-# `second_choice` are of scores that use them.
+# of AnnData annotations. `suggested`, `suggested_score`, `issue` and `classifier_margin` are of a
+# given labelling; `persistence`, `second_opinions` and `second_choice` are of scores that use them.
 COLUMNS = {
     "label": Column("labels", "cluster", listed=True),
-    "suggested": Column("suggested", "cluster", stored=False, listed=True),
+    "suggested": Column("_suggested", "cluster", stored=False, listed=True),
+    "suggested_score": Column("suggested_score", stored=False),
+    "issue": Column("issues", "flag", stored=False),
     "score": Column("scores", listed=True, averaged=True),
     "standard_error": Column("standard_errors", limits=(0.0, np.inf)),
     "stability": Column("stability", listed=True, averaged=True),
@@ -42,6 +44,7 @@ COLUMNS = {
     "persistence": Column("persistence", listed=True, averaged=True),
     "second_opinions": Column("second_opinions", listed=True, averaged=True),
     "second_choice": Column("second_choice", "cluster"),
+    "classifier_margin": Column("classifier_margin", stored=False, limits=(-1.0, 1.0), listed=True),
     "silhouette_mean": Column("silhouette_mean", limits=(-1.0, 1.0)),
     "silhouette_std": Column("silhouette_std"),
     "consensus_strength": Column("consensus_strength"),

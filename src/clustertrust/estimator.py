@@ -21,6 +21,7 @@ from clustertrust._notebook import ScoresInNotebook
 from clustertrust._parallel import memory_budget
 from clustertrust._types import Array, Floats, Ints
 from clustertrust._validation import as_type, check_mapping, check_matrix, is_dask, is_frame
+from clustertrust.chance import chance_of
 from clustertrust.distances.metrics import as_metric
 from clustertrust.distances.mixed import MixedColumns, as_mixed, check_table
 from clustertrust.distances.precomputed import check_precomputed, check_precomputed_rows
@@ -36,7 +37,6 @@ from clustertrust.fusion import FUSIONS
 from clustertrust.geometry.base import Geometry
 from clustertrust.model_files import StoredModel, about_columns, load_model, save_model
 from clustertrust.persistence import check_dense
-from clustertrust.reasons import threshold_or_first
 from clustertrust.report import PageOptions
 from clustertrust.results import Confidence, Explanation, frame_of
 from clustertrust.scoring.convergence import build_until_converged
@@ -49,7 +49,9 @@ from clustertrust.tables import warn_of_columns, warn_of_distances
 
 # Fields of `Confidence` that a fitted estimator has as attributes, with a trailing underscore.
 RESULTS = tuple(
-    f.name for f in fields(Confidence) if f.name not in {"agreement", "frame", "label_names"}
+    f.name
+    for f in fields(Confidence)
+    if f.name not in {"agreement", "chance", "frame", "label_names"}
 )
 
 
@@ -131,8 +133,10 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         scikit-learn clusterer, mixture or Pipeline, which is cloned and gets a new seed for each
         run; a function `(X, rng) -> labels`. The runs take the clusterers of a list in turn.
     n_runs : int, "auto" or Runs
-        Number R of runs, at least 2. "auto": at least 20, then ten more at a time until the median
-        standard error of the scores is at most a tenth of their interquartile range; 200 at most.
+        Number R of runs, at least 2. "auto": at least 20, then ten more at a time until 95 % of the
+        scores are within 0.05 of those of many runs (1.96 standard errors), and their order has
+        settled: the median jackknife error is at most a tenth of their interquartile range; 500 at
+        most.
         :class:`~clustertrust.Runs` also says what happens to points that a resampled run left out
         and to runs that fail, and where finished runs are kept.
     vary : dict, optional
@@ -208,9 +212,9 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
     second_opinions_ : (n,) share of a few runs of other methods that give the same label; None
         unless `fusion="combined"`
     second_choice_ : (n,) the label that most of these runs give, likewise
-    standard_errors_ : (n,) jackknife-over-runs standard error of `scores_`. It is 0 where the score
-        is 0 whichever run is left out; that does not make the score certain. `persistence_` and
-        `second_opinions_` are held fixed.
+    standard_errors_ : (n,) standard error of `scores_` over other runs: the jackknife, and runs of
+        a kind not seen yet. It is 0 only where the score is 0 and other runs would hardly lift it.
+        `persistence_` and `second_opinions_` are held fixed.
     labels_ : (n,) consensus label
     consensus_strength_ : (n,) share of the runs voting for it
     votes_ : (n, k) share of the runs voting for each label
@@ -327,7 +331,8 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         model = build_model(X, ensemble, settings.scoring)
         fields = model.training_fields(X, silhouettes, built=True)
         # Clusters found here have no names, only numbers: the same in labels_ and to_frame().
-        self._keep(X, model, model.confidence(fields, frame=frame, numbered=True))
+        chance = chance_of(X, settings.recipe, model)
+        self._keep(X, model, model.confidence(fields, frame=frame, numbered=True, chance=chance))
         return self
 
     def _check(self, X: Any, settings: Settings) -> Any:
@@ -372,7 +377,7 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         streamed = fit_stream(reader, settings)
         if isinstance(reader, DaskReader):
             fields = reader.score_blocks(streamed.scorer)
-            scored = streamed.model.confidence(**fields, numbered=True)
+            scored = streamed.model.confidence(**fields, numbered=True, chance=streamed.chance)
         else:
             scored = collect(streamed, reader)
         self._keep(streamed.built.sample.X, streamed.model, scored)
@@ -504,8 +509,8 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         ----------
         X : (n_new, d) array, CSR matrix or frame
         threshold : float, optional
-            Above this a score is kept, and the reason is "core". None: half of the median of
-            `scores_`.
+            Above this a score is kept, and the reason is "core". None: what data without clusters
+            hardly reach, as in `to_frame`.
 
         Returns
         -------
@@ -520,7 +525,7 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
             )
         frame = frame_of(X)
         X, rows = self._place(X)
-        threshold = threshold_or_first(threshold, self.scores_)
+        threshold = self.confidence_.cut(threshold).threshold
         fields = self.model_.new_fields(X, rows)
         return self.model_.confidence(fields, frame=frame, numbered=True).to_frame(threshold)
 
@@ -531,8 +536,8 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         ----------
         threshold : float, optional
             The column "reason" says why a point is kept, or why not if its score is not above this
-            (:mod:`clustertrust.reasons`). No other column depends on it. None: half of the median
-            score.
+            (:mod:`clustertrust.reasons`). No other column depends on it. None: what 95 % of the
+            points of data without clusters do not exceed, see :meth:`Confidence.cut`.
 
         Returns
         -------
@@ -666,7 +671,8 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
             If X was a pandas frame whose index has this label, the row of that label; otherwise a
             position, and a negative one counts from the end. The explanation says which it was.
         threshold : float, optional
-            Above this a score is kept, and the reason is "core". None: half of the median score.
+            Above this a score is kept, and the reason is "core". None: what data without clusters
+            hardly reach, see :meth:`Confidence.cut`.
 
         Returns
         -------

@@ -26,7 +26,8 @@ def notes_on(table: pd.DataFrame) -> tuple[Message, ...]:
     if "stability" not in table or {"suggested", "probability"} & set(table):
         return ()
     stability = pd.to_numeric(table["stability"], errors="coerce")
-    return note_on_runs(int(is_stable(stability).sum()), int(stability.notna().sum()))
+    alone = not {"persistence", "second_opinions"} & set(table)
+    return note_on_runs(int(is_stable(stability).sum()), int(stability.notna().sum()), alone)
 
 
 def note_on_noise(noise: Mapping[str, int]) -> tuple[Message, ...]:
@@ -53,13 +54,17 @@ def is_stable(stability: pd.Series) -> pd.Series:
     return stability > 1 - ROUNDING
 
 
-def note_on_runs(alike: int, known: int) -> tuple[Message, ...]:
-    """Return a note if nearly all of the points have stability 1; else nothing."""
-    if known == 0 or alike < ALIKE * known:
+def note_on_runs(alike: int, judged: int, alone: bool = True) -> tuple[Message, ...]:
+    """Return a note if nearly all of the judged points have stability 1; else nothing.
+
+    `alone`: the score has no component beside stability and geometry.
+    """
+    if judged == 0 or alike < ALIKE * judged:
         return ()
-    where, there = ("", "") if alike == known else (f" on {alike} of {known} points", " there")
+    where, there = ("", "") if alike == judged else (f" on {alike} of {judged} points", " there")
+    so = f"the score{there} is geometry alone" if alone else f"stability says nothing{there}"
     text = (
-        f"The runs do not differ{where} (stability 1), so the score{there} is geometry alone. Vary "
-        "the data of the runs ({resample=0.8}) to test it harder."
+        f"The runs do not differ{where} (stability 1), so {so}. Vary the data of the runs "
+        "({resample=0.8}) to test it harder."
     )
     return (Message(text),)

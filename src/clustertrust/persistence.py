@@ -44,7 +44,7 @@ STEPS = 5
 # Largest share of typical cluster members that may be taken for noise
 MISTAKEN = 0.05
 # Points that the mixture is fitted to.
-MOST_POINTS, FEWEST_POINTS = 50_000, 20
+MOST_POINTS, FEWEST_POINTS = 20_000, 20
 # Least variance within clusters, as a share of the data's: it keeps all that follows finite
 FLAT = 1e-12
 

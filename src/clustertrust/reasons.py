@@ -9,19 +9,25 @@ four doubts.
 from __future__ import annotations
 
 import numbers
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from clustertrust._errors import Message
 from clustertrust._types import Bools, Floats, Ints
 from clustertrust._validation import check_same_length
 
 __all__ = ["first_threshold"]
 
-# The threshold where no point has a score; otherwise it starts at `first_threshold`.
+# The threshold where no point has a score; otherwise `cut` gives it.
 THRESHOLD = 0.5
+# Up to this share of rows above chance there is no structure, and weak structure up to the next. In
+# data without clusters it is 5 % on average, and seldom more than 10 %.
+NO_STRUCTURE, WEAK_STRUCTURE = 0.1, 0.3
 # From this stability on, the runs count as agreeing. It is the c of a point whose votes two
 # clusters share 9 to 1 (0.9² + 0.1² = 0.82), rounded down; a point with equal shares has 0.5.
 STABLE = 0.8
@@ -98,13 +104,85 @@ def first_threshold(scores: Any) -> float:
     return float(np.floor(50 * np.median(present) + 1e-9) / 100)
 
 
-def threshold_or_first(threshold: float | None, scores: Any) -> float:
-    """Return a threshold that was given, checked, or else the one to start with.
+@dataclass
+class Chance:
+    """The score that data without clusters hardly reach.
+
+    It is computed when it is first asked for, and then known: `compute` is called once.
+    """
+
+    compute: Callable[[], float | None] | None = None
+    known: float | None = None
+
+    @property
+    def level(self) -> float | None:
+        """The score; None if no such data can be drawn or clustered."""
+        compute = self.compute
+        if compute is not None:
+            self.known = compute()
+            # Its points are not needed any more.
+            self.compute = None
+        return self.known
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Where scores are cut, and what that means.
+
+    Attributes
+    ----------
+    threshold : above this a score is kept
+    rule : "given"; "chance": what data without clusters hardly reach; "median": half of it
+    chance : what data without clusters hardly reach; None if that is not known
+    share : share of all rows that score above chance, likewise
+    """
+
+    threshold: float
+    rule: str
+    chance: float | None = None
+    share: float | None = None
+
+    @property
+    def verdict(self) -> Message | None:
+        """Whether there is structure, as a sentence; None if chance is not known."""
+        if self.chance is None or self.share is None:
+            return None
+        if self.share <= NO_STRUCTURE:
+            return Message(
+                "No structure: scores are no higher than in data without clusters; try {choose_k}."
+            )
+        kind = "Weak" if self.share <= WEAK_STRUCTURE else "Clear"
+        return Message(
+            f"{kind} structure: {self.share:.0%} of the rows score above chance ({self.chance:g})."
+        )
+
+    @property
+    def origin(self) -> str:
+        """Where the threshold comes from, to stand after it; empty if it was given."""
+        if self.rule == "median":
+            return ", half of the median"
+        if self.rule == "given":
+            return ""
+        if self.threshold == self.chance:
+            return ", which data without clusters hardly reach"
+        return f", since data without clusters reach {self.chance:g} too"
+
+
+def cut(scores: Any, threshold: float | None = None, chance: float | None = None) -> Cut:
+    """Return where scores are cut: at a threshold that was given, at chance, else by the median.
 
     Tables, explanations, pages and the command all take it from here, so that a point that is core
-    in one of them is core in all.
+    in one of them is core in all. Where there is no structure, no point is core.
     """
-    return first_threshold(scores) if threshold is None else check_threshold(threshold)
+    share = None
+    if chance is not None:
+        kept = above(scores, chance)
+        share = float(kept.mean()) if kept.size else 0.0
+    if threshold is not None:
+        return Cut(check_threshold(threshold), "given", chance, share)
+    if chance is None or share is None:
+        return Cut(first_threshold(scores), "median")
+    return Cut(chance if share > NO_STRUCTURE else 1.0, "chance", chance, share)
 
 
 def lies_near(stability: Any, votes: Any) -> Any:
@@ -183,7 +261,7 @@ def reasons(
             )
         check_same_length(name, array, "labels", arrays["labels"])
     labels, scores, stability, mean, std = arrays.values()
-    threshold = threshold_or_first(threshold, scores)
+    threshold = cut(scores, threshold).threshold
     codes = doubts(stability, mean - std)
     codes[above(scores, threshold)] = CORE
     codes[(labels < 0) | np.isnan(scores)] = UNASSIGNED

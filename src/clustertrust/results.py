@@ -25,7 +25,7 @@ from clustertrust._validation import (
 from clustertrust.columns import COLUMNS, FIELDS, Column
 from clustertrust.ensemble.record import Ensemble, plain_names
 from clustertrust.notes import noise_text
-from clustertrust.reasons import SENTENCES, lies_near, margins, reasons, threshold_or_first
+from clustertrust.reasons import SENTENCES, Chance, Cut, cut, lies_near, margins, reasons
 from clustertrust.records import Record
 from clustertrust.report import PageOptions, write_report
 from clustertrust.summary import summarize
@@ -63,6 +63,7 @@ class Explanation:
     margin : votes for the label minus votes for the rival
     reason : one of :data:`clustertrust.reasons.REASONS`, at this `threshold`
     threshold : above this a score is kept
+    origin : where the threshold comes from, in words; empty if it was given
     weak : "stability", "geometry" or, where it is a part of the score, "persistence": as the reason
         says, else the smallest; None for core and unassigned points
     agreement : what stability averages over pairs of runs: "matching", "jaccard" or "reference";
@@ -71,7 +72,10 @@ class Explanation:
     second_opinions : share of the runs of other methods that give it this label, likewise
     second_choice : the label that most of these runs give, likewise
     name : the point's label in the index of the pandas frame; None if that only counts rows
-    suggested : the label that the runs suggest instead, for a given labelling; else None
+    suggested : the label that is suggested for a point of a given labelling; else None
+    suggested_score : share of the votes of runs and classifier for it, likewise
+    classifier_margin : probability of the given label by a classifier, less the largest other;
+        None where there was no classifier
     n_runs : number of runs
     assigned : number of runs that assign the point; None if that is not known
     unassigned : "skip": only runs that assign the point count; "disagree": all count
@@ -92,12 +96,15 @@ class Explanation:
     reason: str
     threshold: float
     weak: str | None
+    origin: str = ""
     agreement: str = "matching"
     persistence: float | None = None
     second_opinions: float | None = None
     second_choice: Any = None
     name: Any = None
     suggested: Any = None
+    suggested_score: float | None = None
+    classifier_margin: float | None = None
     n_runs: int = 0
     assigned: int | None = None
     unassigned: str = "skip"
@@ -116,7 +123,7 @@ class Explanation:
         shares = [f"{share} for {label}" for share, label in each]
         lines.append(f"Votes of {self._runs()}: {', '.join(shares) or 'none'}.")
         if self.suggested not in (None, self.label):
-            lines.append(f"Suggested: cluster {self.suggested}, which most runs vote for.")
+            lines.append(f"Suggested: cluster {self.suggested}{self._sureness()}.")
         elif self.rival is not None:
             kind = "runner-up in the votes" if self.rival in self.votes else "nearest other cluster"
             lines.append(f"Rival: cluster {self.rival}, the {kind}.")
@@ -132,9 +139,10 @@ class Explanation:
 
     def _scored(self) -> str:
         """Return the score with its error, and the threshold if it is not kept."""
-        error = "" if np.isnan(self.standard_error) else f" ± {self.standard_error:.3f}"
+        # Rounded up: "± 0.000" would say that nothing can move the score.
+        error = f" ± {max(self.standard_error, 0.001):.3f}" if self.standard_error > 0 else ""
         kept = self.score > self.threshold
-        below = "" if kept else f", not above the threshold of {self.threshold:g}"
+        below = "" if kept else f", not above the threshold of {self.threshold:g}{self.origin}"
         return f"score {self.score:.3f}{error}{below}"
 
     @property
@@ -187,9 +195,22 @@ class Explanation:
                 f"Persistence {self.persistence:.3f}: share of its posterior that the label keeps "
                 "when each cluster may take its own spread."
             )
+        if self.classifier_margin is not None:
+            lines.append(
+                f"Classifier {self.classifier_margin:+.3f}: the probability of the given label "
+                "less the largest other."
+            )
         if self.second_opinions is not None:
             lines.append(f"Second opinions {self.second_opinions:.3f}: {self._opinions()}")
         return lines
+
+    def _sureness(self) -> str:
+        """Return the share of the votes for the suggested label."""
+        share = self.suggested_score
+        if share is None:
+            return ""
+        by = "votes" if self.classifier_margin is None else "votes of runs and classifier"
+        return f", with {share:.0%} of the {by}"
 
     def _opinions(self) -> str:
         """Return what the runs of other methods say."""
@@ -222,14 +243,15 @@ class Explanation:
         name = self.reason.capitalize()
         if self.reason == "core":
             return (
-                f"{name} of {self.label}: its score is above the threshold of {self.threshold:g}."
+                f"{name} of {self.label}: its score is above the threshold of "
+                f"{self.threshold:g}{self.origin}."
             )
         sentence = f"{name}: {SENTENCES[self.reason]}"
         if self.reason == "boundary" and self.rival is not None:
             sentence = self._between()
         if self.suggested not in (None, self.label):
             name = sentence.partition(":")[0]
-            sentence = f"{name}: the runs suggest {self.suggested} instead."
+            sentence = f"{name}: {self.suggested} is suggested instead."
         if self.reason == "stable but isolated" and self.rival is None:
             sentence = (
                 f"{name}: the runs agree on it, and there is no other cluster to compare its own "
@@ -255,8 +277,8 @@ class Confidence(Record):
     stability : (n,) c, the share of run pairs that agree on the point
     geometry : (n,) S̃, mean minus spread of its silhouette over the runs
     silhouette_mean, silhouette_std : (n,)
-    standard_errors : (n,) jackknife-over-runs standard error of `scores`; where the score is 0, an
-        error of 0 does not mean certainty
+    standard_errors : (n,) standard error of `scores` over other runs: the jackknife, and runs of a
+        kind not seen yet; 0 only where the score is 0 and other runs would hardly lift it
     persistence : (n,) share of its posterior that the label keeps when each cluster may take its
         own spread and shape; None if the score does not use it
     second_opinions : (n,) share of the runs of other methods that give the same label, likewise
@@ -301,6 +323,8 @@ class Confidence(Record):
     second_choice: Annotated[Ints, "i n"] | None = None
     # An empty frame of the kind that came in, with its index.
     frame: Any = field(default=None, repr=False)
+    # What data without clusters hardly reach; in a file, the number.
+    chance: Any = field(default=None, repr=False, compare=False)
 
     def _to_stored(self) -> dict[str, Any]:
         """Return its fields; of a frame the index, in pandas, or else its kind."""
@@ -309,7 +333,8 @@ class Confidence(Record):
             index = self.frame.index.to_numpy()
             frame = index if index.dtype.kind in "iuf" else index.astype(str)
         names = plain_names(self.label_names)
-        return super()._to_stored() | {"frame": frame, "label_names": names}
+        level = None if self.chance is None else self.chance.level
+        return super()._to_stored() | {"frame": frame, "label_names": names, "chance": level}
 
     def _from_stored(self) -> Self:
         """Return it with its frame; raise for values that no scoring gives."""
@@ -317,7 +342,7 @@ class Confidence(Record):
         stored = [column for column in COLUMNS.values() if column.stored]
         ranges = {c.field: (-1, k - 1) if c.kind == "cluster" else c.limits for c in stored}
         ranges |= {"votes": (0, 1), "sampling_error": (0, 1), "reference_run": (0, R - 1)}
-        # No jackknife over R runs gives a score in [0, 1] a larger error.
+        # No R runs give a score in [0, 1] a larger error.
         ranges["standard_errors"] = (0, R)
         for name, (low, high) in ranges.items():
             values = getattr(self, name)
@@ -333,7 +358,12 @@ class Confidence(Record):
             frame = pd.DataFrame(index=frame)
         elif frame is not None:
             frame = importlib.import_module("polars").DataFrame()
-        return replace(self, frame=frame)
+        level = self.chance
+        if level is None:
+            return replace(self, frame=frame)
+        if not isinstance(level, int | float) or not 0 <= level <= 1:
+            raise ValueError(f"its chance is {level!r:.40}, and no score")
+        return replace(self, frame=frame, chance=Chance(known=float(level)))
 
     def __repr__(self) -> str:
         """Return one line: the arrays would fill a screen."""
@@ -371,22 +401,36 @@ class Confidence(Record):
         return np.unique(self.labels[self.labels >= 0]).size
 
     @property
-    def suggested(self) -> Ints | None:
-        """(n,) the label that the runs suggest for each point of one given labelling.
-
-        Only :class:`clustertrust.Audit` has it. None here: these labels are what the runs vote for.
-        """
-        return None
-
-    @property
     def margin(self) -> Floats:
         """(n,) votes for the label minus votes for the rival."""
         whole = self.compute()
         return margins(whole.votes, whole.labels, whole.rival)
 
+    def cut(self, threshold: float | None = None) -> Cut:
+        """Return where the scores are cut, and whether they show structure.
+
+        Parameters
+        ----------
+        threshold : float, optional
+            Above this a score is kept. None: what 95 % of the points of data without clusters do
+            not exceed, which is computed when it is first needed; nothing is kept if hardly more
+            than these do. Half of the median score for given labels and for points without
+            coordinates.
+
+        Returns
+        -------
+        Cut
+            Its `threshold`; the `rule` that it comes from, "given", "chance" or "median"; `chance`,
+            what data without clusters hardly reach, and the `share` of rows above it; and the
+            `verdict` in words. The last three are None where chance is not known.
+        """
+        level = None if self.chance is None else self.chance.level
+        return cut(self.scores, threshold, level)
+
     def reasons(self, threshold: float | None = None) -> pd.Categorical:
         """Return the reason of each point, (n,); see :func:`clustertrust.reasons.reasons`."""
         whole = self.compute()
+        threshold = whole.cut(threshold).threshold
         names = ("labels", "scores", "stability", "silhouette_mean", "silhouette_std")
         return reasons(*(getattr(whole, name) for name in names), threshold=threshold)
 
@@ -400,16 +444,16 @@ class Confidence(Record):
         """Return a column of `to_frame`; None if these results do not have it."""
         if column.kind == "reason":
             return self.reasons(threshold)
-        values = getattr(self, column.field)
+        # Some are of a given labelling alone.
+        values = getattr(self, column.field, None)
         return self._named(values) if column.kind == "cluster" and values is not None else values
 
     def to_frame(self, threshold: float | None = None) -> Any:
         """Return a table with one row per point: a pandas or polars frame, as X was, else pandas.
 
         For a Dask frame it is a pandas frame with the index of `X.compute()`. The column "reason"
-        says why a point is kept, or why not if its score is not above `threshold`, or above half of
-        the median score if that is None (:mod:`clustertrust.reasons`). No other column depends on
-        the threshold.
+        says why a point is kept, or why not if its score is not above `threshold`; None is what
+        data without clusters hardly reach, see :meth:`cut`. No other column depends on it.
         """
         if is_dask(self.scores):
             return self.compute().to_frame(threshold)
@@ -458,10 +502,12 @@ class Confidence(Record):
         """
         whole = self.compute()
         index, names = whole.row_names(), whole._named(np.arange(len(whole.label_names)))
-        table = pd.DataFrame(whole.to_columns(), index=index)
+        at = whole.cut(options.get("threshold"))
+        table = pd.DataFrame(whole.to_columns(at.threshold), index=index)
         votes = pd.DataFrame(whole.votes, index=index, columns=names)
         more = check_mapping("settings", options.get("settings"))
         options["settings"] = whole._page_settings() | more
+        options["chance"] = options.get("chance", at.chance)
         write_report(path, table, X, votes=votes, **options)
 
     def summary(self, threshold: float | None = None, points: int = 5) -> str:
@@ -510,7 +556,7 @@ class Confidence(Record):
             If X was a pandas frame whose index has this label, the row of that label; otherwise a
             position, and a negative one counts from the end. The explanation says which it was.
         threshold : float, optional
-            Above this a score is kept, and the reason is "core". None: half of the median score.
+            Above this a score is kept, and the reason is "core". None: see :meth:`cut`.
 
         Returns
         -------
@@ -518,11 +564,11 @@ class Confidence(Record):
             `print` says it in words.
         """
         i, by_name = self._position(point)
-        threshold = threshold_or_first(threshold, self.scores)
+        at = self.cut(threshold)
         one = self.compute(slice(i, i + 1))
         row = {
             name: np.asarray(values).tolist()[0]
-            for name, values in one.to_columns(threshold).items()
+            for name, values in one.to_columns(at.threshold).items()
             if name in _EXPLAINED
         }
         for name in row:
@@ -537,7 +583,8 @@ class Confidence(Record):
             point=i,
             **row,
             votes={names[k]: float(one.votes[0, k]) for k in order if one.votes[0, k] > 0},
-            threshold=threshold,
+            threshold=at.threshold,
+            origin=at.origin,
             weak=_weakest(row["reason"], {name: row[name] for name in parts if name in row}),
             agreement=self.agreement,
             name=self._name(i),

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import lzma
@@ -104,11 +105,28 @@ def _replace_once(path: Path, write: Callable[[IO[bytes]], object]) -> None:
         if path.exists():
             part.chmod(path.stat().st_mode & 0o777)
         os.replace(part, path)
+        sync_folder(path.parent)
     except BaseException as error:
         part.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.errno is not None and error.filename is None:
             raise OSError(error.errno, error.strerror, str(path)) from error
         raise
+
+
+def sync_folder(folder: Path) -> None:
+    """Force the names in a folder to disk, so that a new file survives a power cut."""
+    # Windows opens no folders.
+    if os.name == "nt":
+        return
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    except OSError as error:
+        # Some file systems sync files only.
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(opened)
 
 
 def leftovers(folder: Path, names: str) -> list[Path]:

@@ -18,7 +18,7 @@ from clustertrust._validation import check_count
 from clustertrust.columns import COLUMNS
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.notes import is_stable, note_on_noise, note_on_runs, notes_on
-from clustertrust.reasons import above, threshold_or_first
+from clustertrust.reasons import Cut, above, cut
 
 if TYPE_CHECKING:
     from clustertrust.results import Confidence
@@ -40,8 +40,8 @@ class Summary:
     clusters : one row per consensus cluster
     reasons : points by reason
     ambiguous : the points with the lowest scores
-    threshold : above this a score is kept
-    fitted : whether the threshold is half of the median score, not one that was given
+    cut : where the scores are cut, and why there
+    verdict : whether there is structure; None if that is not known
     notes : what the numbers do not say by themselves
     """
 
@@ -49,26 +49,27 @@ class Summary:
     clusters: pd.DataFrame
     reasons: pd.Series
     ambiguous: pd.DataFrame
-    threshold: float
-    fitted: bool = False
+    cut: Cut
+    verdict: str | Message | None = None
     notes: tuple[str | Message, ...] = ()
 
     def text(self, headline: str) -> str:
-        """Return the summary in words, below a headline."""
+        """Return the summary in words: the verdict, a headline, and what follows."""
 
         def text(table: Any) -> str:
             return str(table.to_string(float_format=lambda value: f"{value:.3f}"))
 
-        origin = ", half of the median" if self.fitted else ""
         counted_from = " (rows count from 0)" if self.ambiguous.index.name == "row" else ""
         counted = ", ".join(f"{name} {count}" for name, count in self.reasons.items())
         return "\n\n".join(
             [
+                *([] if self.verdict is None else [str(self.verdict)]),
                 headline,
                 *(f"Note: {note}" for note in self.notes),
                 f"Scores (0: ambiguous, 1: sure)\n{text(self.scores.to_frame().T)}",
                 f"By cluster\n{text(self.clusters)}",
-                f"By reason (core: a score above {self.threshold:g}{origin})\n{counted}",
+                f"By reason (core: a score above {self.cut.threshold:g}{self.cut.origin})\n"
+                f"{counted}",
                 f"Most ambiguous points{counted_from}\n{text(self.ambiguous)}",
             ]
         )
@@ -77,23 +78,23 @@ class Summary:
 def summary_of(
     table: pd.DataFrame,
     *,
-    threshold: float | None = None,
+    at: Cut | None = None,
     points: int = AMBIGUOUS,
     notes: tuple[str | Message, ...] = (),
 ) -> Summary:
-    """Summarise a table with the columns of `Confidence.to_frame(threshold)`.
+    """Summarise a table with the columns of `Confidence.to_frame(at.threshold)`.
 
     Its index names the points. `notes` come before those on the table.
     """
     scores = table["score"].to_numpy(np.float64)
-    limit = threshold_or_first(threshold, scores)
+    at = cut(scores) if at is None else at
     return Summary(
         _quantiles(scores),
-        _means(_sums(table, limit), limit),
+        _means(_sums(table, at.threshold), at.threshold),
         _present(table["reason"].value_counts(sort=False)),
         _ambiguous(table, check_count("points", points, at_least=0)),
-        limit,
-        threshold is None,
+        at,
+        at.verdict,
         (*notes, *notes_on(table)),
     )
 
@@ -102,9 +103,10 @@ def summary_of_confidence(
     confidence: Confidence, *, threshold: float | None = None, points: int = AMBIGUOUS
 ) -> Summary:
     """Summarise a record of scores, whatever the data were."""
-    table = pd.DataFrame(confidence.to_columns(threshold), index=confidence.row_names())
+    at = confidence.cut(threshold)
+    table = pd.DataFrame(confidence.to_columns(at.threshold), index=confidence.row_names())
     notes = note_on_noise(confidence.ensemble.noise)
-    return summary_of(table, threshold=threshold, points=points, notes=notes)
+    return summary_of(table, at=at, points=points, notes=notes)
 
 
 def summarize(
@@ -194,7 +196,7 @@ def _averaged(table: pd.DataFrame) -> list[str]:
 class Tally:
     """The running totals from which a table that comes in blocks is summarised."""
 
-    threshold: float
+    cut: Cut
     bins: Ints = field(default_factory=lambda: np.zeros(BINS + 1, dtype=np.int64))
     clusters: pd.DataFrame | None = None
     reasons: pd.Series | None = None
@@ -202,7 +204,6 @@ class Tally:
     stable: int = 0
     rows: int = 0
     left_out: int = 0
-    fitted: bool = False
 
     def add(self, table: pd.DataFrame) -> None:
         """Add a block of results, indexed by their ids; rows that were left out have no label."""
@@ -212,7 +213,7 @@ class Tally:
         scores = scored["score"].dropna()
         self.bins += np.bincount((scores * BINS).round().astype(int), minlength=BINS + 1)
         self.stable += int(is_stable(scored["stability"]).sum())
-        sums, counts = _sums(scored, self.threshold), scored["reason"].value_counts(sort=False)
+        sums, counts = _sums(scored, self.cut.threshold), scored["reason"].value_counts(sort=False)
         worst = _ambiguous(scored, AMBIGUOUS)
         if self.clusters is not None and self.reasons is not None and self.worst is not None:
             sums, counts = self.clusters.add(sums, fill_value=0), self.reasons.add(counts)
@@ -229,10 +230,14 @@ class Tally:
         values = np.searchsorted(shares, wanted) / BINS if self.bins.any() else np.nan
         return Summary(
             pd.Series(values, index=list(QUANTILE_NAMES), name="score"),
-            _means(self.clusters, self.threshold),
+            _means(self.clusters, self.cut.threshold),
             _present(self.reasons),
             self.worst,
-            self.threshold,
-            self.fitted,
-            note_on_runs(self.stable, int(self.clusters["known stability"].sum())),
+            self.cut,
+            self.cut.verdict,
+            note_on_runs(
+                self.stable,
+                int(self.clusters["known stability"].sum()),
+                not {"known persistence", "known second_opinions"} & set(self.clusters),
+            ),
         )

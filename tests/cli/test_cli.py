@@ -20,7 +20,6 @@ from clustertrust.cli.commands import COMMANDS
 from clustertrust.ensemble.clusterers import CLUSTERERS
 from clustertrust.files import FORMATS, Reading, read_table
 from clustertrust.files.delimited import EXACT
-from clustertrust.reasons import first_threshold
 from clustertrust.summary import summarize
 
 
@@ -29,7 +28,7 @@ def test_the_file_has_the_librarys_numbers_and_the_inputs_names(folder, library)
     table = pd.read_csv("scores.csv", dtype={"flower": str}, **EXACT)
     assert list(table.columns) == ["flower", *NAMES, "species", *RESULTS]
     assert table["flower"].tolist() == IDS
-    expected = library.to_frame(first_threshold(library.scores_))
+    expected = library.to_frame()
     for name in RESULTS:
         assert_array_equal(table[name], expected[name], err_msg=name)
     assert result.stderr == ""
@@ -53,14 +52,11 @@ def test_the_summary_is_the_librarys(folder, library):
     ]
     assert summary == expected + "\n"
     assert files(folder) == ["iris.csv", "plain.csv"]
-    at = first_threshold(library.scores_)
     told = run("score", "plain.csv", *FAST).stdout.partition("\n\n")[2]
-    fitted = f"above {at:g}, half of the median)"
-    assert (
-        told.replace(fitted, f"above {at:g})")
-        == summarize(named, threshold=at).replace(*TYPED) + "\n"
-    )
-    assert fitted in told
+    assert told == summarize(named).replace(*TYPED) + "\n"
+    at = library.confidence_.cut()
+    assert told.startswith(f"{at.verdict}\n")
+    assert f"above {at.chance:g}, which data without clusters hardly reach)" in told
 
 
 @pytest.mark.parametrize(
@@ -221,8 +217,7 @@ def test_demo(folder):
 @pytest.mark.parametrize(
     ("typed", "hint"),
     [
-        ("audit", "`clustertrust score DATA --labels-column COL` audits the labels"),
-        ("explain", "--report FILE` explains each point on a page"),
+        ("cluster", "`clustertrust score DATA -k 3` clusters a table"),
         ("scores", "Did you mean score?"),
         ("xyz", "No such command 'xyz'.\n"),
     ],

@@ -27,7 +27,7 @@ from clustertrust.files import FORMATS, read_table
 from clustertrust.files.delimited import EXACT
 from clustertrust.geometry import Kernel
 from clustertrust.k_profile.profile import RUNS
-from clustertrust.null.families import VERDICT
+from clustertrust.surrogates.families import VERDICT
 
 X = pd.DataFrame(
     make_blobs(60, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)[0], columns=["a", "b"]

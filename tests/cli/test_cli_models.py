@@ -23,7 +23,6 @@ from clustertrust.cli.commands import COMMANDS
 from clustertrust.cli.wording import CliWording
 from clustertrust.ensemble.clusterers import CLUSTERERS
 from clustertrust.files import Reading, read_table
-from clustertrust.reasons import first_threshold
 
 anndata = extra("anndata")
 
@@ -180,7 +179,7 @@ def test_reasons_follow_the_threshold_and_rows_left_out_say_so(holes):
     )
     run("predict", "m", "holes.csv", *how, "--threshold", "0.7", "--out", "p.csv")
     run("score", "holes.csv", *FAST, *how, "--out", "half.csv")
-    fitted = first_threshold(read_table("half.csv").data["score"])
+    fitted = CAKE.load("m").confidence_.cut().threshold
     run("predict", "m", "holes.csv", *how, "--out", "new.csv")
     judged = read_table("new.csv").data
     assert_array_equal(judged["reason"] == "core", judged["score"] > fitted)  # that of the fit

@@ -1,5 +1,6 @@
 """Options of the command: all reach the library, and columns are named, not guessed."""
 
+import inspect
 import json
 from pathlib import Path
 
@@ -168,6 +169,70 @@ def test_one_labelling_is_audited(folder, library):
     assert told["settings"]["clusterer"] == "gmm"
     assert told["settings"]["labels"] == "column mine"
     assert told["runs"] == 8
+
+
+def test_audit_is_a_command(folder, library):
+    labels = pd.Series([f"c{label}" for label in library.labels_], name="mine")
+    labels[[4, 70]] = "c0", None
+    X.assign(mine=labels).to_csv("both.csv", index=False)
+    labels.to_csv("mine.csv", index=False)
+    typed = ["both.csv", "--labels-column", "mine"]
+    run("score", *typed, "--out", "before.csv")
+    told = run("audit", *typed, "--out", "s.csv", "--report", "r.html").stdout
+    expected = audited(labels)
+    assert f"Labels that look wrong: {expected.wrong_labels}" in told
+    assert expected.verdicts_as_text() in told
+    assert "labels that look wrong" in Path("r.html").read_text(encoding="utf-8")
+    assert Path("s.csv").read_bytes() == Path("before.csv").read_bytes()
+    table = read_table("s.csv").data
+    assert_array_equal(table["issue"], expected.issues)
+    assert_array_equal(table["suggested_score"], expected.suggested_score)
+    told = json.loads(run("audit", "plain.csv", "--labels", "mine.csv", "--json").stdout)
+    assert told["wrong_labels"] == expected.wrong_labels._asdict()
+    assert told["settings"]["classifier"] == "extra trees"
+    how = ["--classifier", "none", "--runs", "8", "--clusterer", "gmm", "--out", "s.csv"]
+    run("audit", *typed, *how)
+    alone = audited(labels, classifier=None, n_runs=8, clusterer="gmm")
+    assert_array_equal(read_table("s.csv").data["score"], alone.scores)
+
+
+def test_the_command_takes_probabilities(folder, library):
+    pd.Series(library.labels_, name="mine").to_csv("mine.csv", index=False)
+    shares = pd.DataFrame(np.eye(3)[library.labels_] * 0.7 + 0.1)
+    shares[[2, 0, 1]].to_csv("P.csv", index=False)
+    typed = ["audit", "plain.csv", "--labels", "mine.csv", "--pred-probs", "P.csv"]
+    run(*typed, "--out", "s.csv")
+    expected = audited(library.labels_, pred_probs=shares)
+    assert_array_equal(read_table("s.csv").data["score"], expected.scores)
+    assert "takes the place of trees" in run(*typed, "--classifier", "auto", code=2).stderr
+    shares[:9].to_csv("P.csv", index=False)
+    assert "must be a table with 150 rows" in run(*typed, code=1).stderr
+
+
+def test_the_librarys_defaults_of_an_audit_are_the_commands(folder):
+    typed = ["plain.csv", "--labels-column", "x"]
+    params = COMMANDS["audit"].make_context("audit", typed, obj={}).params
+    defaults = {
+        name: parameter.default
+        for name, parameter in inspect.signature(audit).parameters.items()
+        if name in params and name not in {"labels", "clusterer", "random_state"}
+    }
+    assert {name: params[name] for name in defaults} == defaults
+    assert {"n_runs", "normalization", "classifier", "pred_probs"} <= set(defaults)
+
+
+@pytest.mark.parametrize(
+    ("typed", "code", "told"),
+    [
+        ([], 2, "There are no labels to audit: name their column with --labels-column"),
+        (["--labels", "mine.csv", "-k", "3"], 2, "No such option"),
+        (["--labels", "runs.csv"], 1, "runs.csv has 2 columns of labels; an audit takes one"),
+    ],
+)
+def test_what_the_command_cannot_audit_is_told(folder, library, typed, code, told):
+    pd.Series(library.labels_, name="mine").to_csv("mine.csv", index=False)
+    pd.DataFrame(library.ensemble_.labels[:, :2]).to_csv("runs.csv", index=False)
+    assert told in run("audit", "plain.csv", *typed, code=code).stderr
 
 
 def test_the_command_says_what_is_noise_and_takes_another_rule(folder, library):

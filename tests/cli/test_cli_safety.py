@@ -2,6 +2,9 @@
 
 import os
 import signal
+import socket
+import stat
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +15,7 @@ from command import FAST, files, process, run
 
 from clustertrust import CAKE
 from clustertrust.cli import cli, jobs
+from clustertrust.cli.outputs import check_target, staged
 
 # Files are safe
 
@@ -51,6 +55,8 @@ def test_nothing_is_written_over_an_input(folder, library):
         (["--out", "a.csv", "--model", "a.csv"], "--model a.csv is the same file as --out"),
         (["--out", "no/a.csv"], "there is no folder no; make it first"),
         (["--out", "."], "is a folder; name a file"),
+        (["--out", "dangling.csv"], "dangling.csv: there is no folder"),
+        (["--model", "-"], "--model - cannot be printed; name a file"),
         (["--out", "a.xls"], "--out a.xls has none of the known suffixes"),
         (["--plot", "a.gif"], "its suffix must be one of .png, .svg, .pdf"),
         (["--report", "a.pdf"], "its suffix must be one of .html, .htm"),
@@ -58,8 +64,112 @@ def test_nothing_is_written_over_an_input(folder, library):
     ],
 )
 def test_outputs_are_checked_before_the_work(folder, monkeypatch, typed, told):
+    os.symlink("nowhere/s.csv", "dangling.csv")
     monkeypatch.setattr(jobs, "read_points", lambda *_, **__: pytest.fail("the work has started"))
     assert told in run("score", "plain.csv", *FAST, *typed, code=2).stderr
+
+
+def test_the_plan_beside_the_scores_replaces_no_other_file(folder, monkeypatch):
+    pd.read_csv("plain.csv").to_json("z.csv.plan.json", orient="records")
+    Path("mine.csv.plan.json").write_text('{"my": "notes"}')
+    Path("dir.csv.plan.json").mkdir()
+    before = files(folder), Path("z.csv.plan.json").read_bytes()
+    typed = ["--drop", "sepal_width"]
+    monkeypatch.setattr(jobs, "read_points", lambda *_, **__: pytest.fail("the work has started"))
+    told = run("score", "z.csv.plan.json", *FAST, *typed, "--out", "z.csv", code=2).stderr
+    assert "z.csv.plan.json, where the plan of its columns is kept, is DATA" in told
+    for name in ("mine", "dir"):
+        told = run("score", "plain.csv", *FAST, *typed, "--out", f"{name}.csv", code=2).stderr
+        assert f"{name}.csv.plan.json" in told
+        assert "is there already and holds no plan; name another file" in told
+    assert (files(folder), Path("z.csv.plan.json").read_bytes()) == before
+    assert Path("mine.csv.plan.json").read_text() == '{"my": "notes"}'
+
+
+def test_a_plan_beside_earlier_scores_is_replaced(folder):
+    run("score", "plain.csv", *FAST, "--drop", "sepal_width", "--out", "s.csv")
+    first = Path("s.csv.plan.json").read_text()
+    run("score", "plain.csv", *FAST, "--drop", "petal_width", "--out", "s.csv")
+    assert Path("s.csv.plan.json").read_text() != first
+    run("score", "plain.csv", *FAST, "--plan", "s.csv.plan.json", "--out", "s.csv")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with names")
+def test_pipes_stay_what_they_are(folder):
+    os.mkfifo("pipe.csv")
+    read: list[bytes] = []
+    take = lambda: read.append(Path("pipe.csv").read_bytes())  # noqa: E731
+    reader = threading.Thread(target=take, daemon=True)
+    reader.start()
+    typed = ["score", "plain.csv", *FAST, "--drop", "sepal_width"]
+    run(*typed, "--out", "pipe.csv")
+    reader.join(timeout=60)
+    run(*typed, "--out", "s.csv")
+    assert read == [Path("s.csv").read_bytes()]
+    assert stat.S_ISFIFO(Path("pipe.csv").stat().st_mode)
+    assert not Path("pipe.csv.plan.json").exists()
+    assert run(*typed, "--out", "/dev/stdout").stdout == run(*typed, "--out", "-").stdout
+    with socket.socket(socket.AF_UNIX) as opened:
+        opened.bind("s.sock")
+        told = run(*typed, "--model", "s.sock", code=2).stderr
+    assert "--model s.sock is not a regular file; name another" in told
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs terminals")
+def test_devices_stay_what_they_are(folder):
+    # A terminal: nobody can make a file where it is, so that nothing is lost if this fails.
+    ours, theirs = os.openpty()
+    device = Path(os.ttyname(theirs))
+    check_target("--model", device)
+    with staged({"--model": device, "--out": Path("s.csv")}) as drafts:
+        drafts["--model"].write_bytes(b"model")
+        drafts["--out"].write_text("scores")
+    assert os.read(ours, 100) == b"model"
+    assert stat.S_ISCHR(device.stat().st_mode)
+    assert Path("s.csv").read_text() == "scores"
+    os.close(ours)
+    os.close(theirs)
+
+
+@pytest.mark.parametrize("fails", range(1, 4))
+@pytest.mark.parametrize("there", [(), ("s.csv", "r.html"), ("s.csv", "m", "r.html")])
+def test_a_rename_that_fails_leaves_all_as_it_was(folder, monkeypatch, fails, there):
+    for name in there:
+        Path(name).write_text(f"old {name}")
+    before = files(folder)
+    real, calls = Path.replace, iter(range(1, 100))
+
+    def replace(self, target):
+        if next(calls) == fails:
+            raise OSError(13, "Permission denied", str(target))
+        return real(self, target)
+
+    monkeypatch.setattr(Path, "replace", replace)
+    typed = ["--out", "s.csv", "--model", "m", "--report", "r.html"]
+    assert "Permission denied" in run("score", "plain.csv", *FAST, *typed, code=1).stderr
+    assert files(folder) == before
+    assert all(Path(name).read_text() == f"old {name}" for name in there)
+
+
+def test_folders_are_synced_after_the_renames(folder, monkeypatch):
+    Path("other").mkdir()
+    steps = []
+    replace, sync = Path.replace, os.fsync
+
+    def note_sync(number):
+        steps.append(("sync", os.fstat(number).st_ino))
+        return sync(number)
+
+    def note_replace(self, target):
+        steps.append(("rename", str(target)))
+        return replace(self, target)
+
+    monkeypatch.setattr(os, "fsync", note_sync)
+    monkeypatch.setattr(Path, "replace", note_replace)
+    run("score", "plain.csv", *FAST, "--out", "s.csv", "--report", "other/r.html")
+    last = max(i for i, (what, _) in enumerate(steps) if what == "rename")
+    synced = {number for what, number in steps[last:] if what == "sync"}
+    assert synced == {folder.stat().st_ino, (folder / "other").stat().st_ino}
 
 
 def test_all_files_appear_or_none(folder, monkeypatch):

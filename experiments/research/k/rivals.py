@@ -27,7 +27,7 @@ from sklearn.mixture import GaussianMixture
 from clustertrust import CAKE, choose_k
 from clustertrust._parallel import one_thread
 from clustertrust.baselines import bootstrap_stability
-from clustertrust.null.families import box
+from clustertrust.surrogates.families import box
 from experiments.paper import drawing
 from experiments.paper.page import markdown
 from experiments.paper.results import read

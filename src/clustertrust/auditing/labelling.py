@@ -11,6 +11,7 @@ import numpy as np
 
 from clustertrust._devices import resolve_device, to_host
 from clustertrust._errors import InputError, Message, ParameterError
+from clustertrust._parallel import count_threads, map_blocks, one_blas_thread
 from clustertrust._types import Array, Bools, Floats, Ints
 from clustertrust._validation import (
     MOST,
@@ -19,10 +20,25 @@ from clustertrust._validation import (
     read_label_vector,
     warn_user,
 )
+from clustertrust.auditing.classifying import (
+    AUTO,
+    check_classifier,
+    check_probabilities,
+    cross_validate,
+    name_of,
+)
+from clustertrust.auditing.cuts import halves
 from clustertrust.auditing.propagating import nearest_labelled, propagate
 from clustertrust.auditing.record import Audit
-from clustertrust.auditing.verdicts import NEIGHBOURS, Sample, halves, judge_run
-from clustertrust.auditing.votes import count, match_to_given, smoothed, standard_errors
+from clustertrust.auditing.verdicts import NEIGHBOURS, Sample, judge_run
+from clustertrust.auditing.votes import (
+    count,
+    margin_of,
+    match_to_given,
+    smoothed,
+    standard_errors,
+    weight_of,
+)
 from clustertrust.cells import meet
 from clustertrust.consensus import runner_up
 from clustertrust.ensemble.fitting import Run, prepare
@@ -72,6 +88,8 @@ def audit(
     labels: Any,
     *,
     clusterer: Any = None,
+    classifier: Any = AUTO,
+    pred_probs: Any = None,
     n_runs: int = N_RUNS,
     fusion: Any = "harmonic",
     geometry: Any = "auto",
@@ -89,7 +107,9 @@ def audit(
     neighbours among them, without its own label. One of four clusters 80 % of the points into the
     given number of clusters, and its clusters are matched to the given ones. Stability is the share
     of runs that agree with the given label; geometry is the point's silhouette among the given
-    clusters.
+    clusters. A classifier that has not seen the point's label votes too: its margin, the
+    probability of the given label less the largest other, is averaged with what the runs and
+    geometry give. The weights follow from how many of the given labels each side gets wrong.
 
     Parameters
     ----------
@@ -102,6 +122,14 @@ def audit(
     clusterer : str, estimator, function, or a list of these, optional
         As in :class:`clustertrust.CAKE`; those that take a number of clusters get the given one.
         None: "kmeans" for points and the Euclidean metric; otherwise all runs propagate labels.
+    classifier : "auto", scikit-learn classifier or None
+        It is cross-validated on five random folds, with about as many points of each label in
+        each. "auto": extra trees for points with coordinates, and none for distances, graphs and
+        tables with categories. None: runs and geometry alone.
+    pred_probs : (n, k) array or frame, optional
+        Probabilities of the labels that you have, made without the point itself, in place of
+        `classifier`. The columns of an array are in the sorted order of the labels, as in cleanlab;
+        those of a frame have the names of the labels.
     n_runs : int
         R, at least 4.
     fusion, geometry, metric
@@ -121,7 +149,8 @@ def audit(
     Returns
     -------
     Audit
-        A :class:`clustertrust.Confidence` with `suggested` labels and `verdicts` on the clusters.
+        A :class:`clustertrust.Confidence` with `issues`, `suggested` labels and `verdicts` on the
+        clusters.
 
     Examples
     --------
@@ -132,12 +161,13 @@ def audit(
     >>> names = [species[label] for label in y]
     >>> names[3] = "virginica"  # a slip
     >>> audited = audit(X, names, random_state=0)
-    >>> audited.explain(3).label, species[audited.suggested[3]], bool(audited.scores[3] < 0.1)
-    ('virginica', 'setosa', True)
+    >>> names[3], str(audited.suggested[3]), bool(audited.issues[3]), bool(audited.scores[3] < 0.1)
+    ('virginica', 'setosa', True, True)
     """
     # All parameters by name.
     scoring = Scoring.from_params(locals())
     n_runs = check_count("n_runs", n_runs, at_least=EVERY, at_most=MOST)
+    check_classifier(classifier, pred_probs)
     if is_dask(X):
         raise TypeError(
             "X is a Dask collection; audit needs all points in memory: give X.compute()."
@@ -145,7 +175,11 @@ def audit(
     scoring = scoring.on(resolve_device(device, X))
     X = to_host(X)
     labelling = _read(X, labels)
+    votes = None
+    if pred_probs is not None:
+        votes = check_probabilities(X, pred_probs, len(labelling.labels), labelling.names)
     points = scoring.check_points(X, len(labelling.labels))
+    is_used = pred_probs is not None or _takes_classifier(classifier, scoring)
     recipe = _recipe(clusterer, labelling.k, scoring, verbose)
     _, seeds = draw_seeds(random_state, n_runs)
     by_kind: dict[bool, list[int]] = {True: [], False: []}
@@ -156,8 +190,12 @@ def audit(
     propagated, outcomes, partners = _propagate(points, labelling, by_kind[False], scoring)
     made = {True: iter(clustered), False: iter(propagated)}
     runs = [next(made[is_clustered]) for is_clustered in clusters]
+    if votes is None and is_used:
+        codes, k = labelling.labels, labelling.k
+        votes = cross_validate(points, codes, k, classifier, seeds[0], scoring.compute.n_jobs)
     return Audit(
-        **_score(points, labelling, runs, scoring),
+        **_score(points, labelling, runs, scoring, votes),
+        classifier=name_of(classifier, pred_probs) if is_used else None,
         reference_run=0,
         n_runs=n_runs,
         agreement="given",
@@ -225,6 +263,22 @@ def _recipe(clusterer: Any, k: int, scoring: Scoring, verbose: bool) -> Recipe |
     return replace(recipe, methods=tuple(methods))
 
 
+def _takes_classifier(classifier: Any, scoring: Scoring) -> bool:
+    """Return whether a classifier is fitted; raise for one where points have no coordinates."""
+    geometry = scoring.geometry
+    has_points = not geometry.is_precomputed and not geometry.used_metric.is_coordinate_free
+    if classifier is None or has_points:
+        return classifier is not None
+    if isinstance(classifier, str):
+        return False
+    raise ParameterError(
+        "classifier",
+        classifier,
+        "needs points with coordinates",
+        "leave {classifier} out, or give the probabilities that you have as {pred_probs}",
+    )
+
+
 def _has_plain_points(scoring: Scoring) -> bool:
     """Return whether X holds points that are compared by their Euclidean distance."""
     return not scoring.geometry.is_precomputed and scoring.geometry.used_metric.is_euclidean
@@ -260,34 +314,45 @@ def _propagate(
     """Return runs that propagate labels from half of the points, and their verdicts (V, k)."""
     hood = nearest_labelled(X, labelling.labelled, DEPTH, scoring.geometry, scoring.compute)
     flat = _has_plain_points(scoring)
-    runs, judged = [], []
-    for r, seed in enumerate(seeds):
-        began = time.perf_counter()
+
+    def one(r: int) -> tuple[Run, tuple[Ints, Ints]]:
+        began, seed = time.perf_counter(), seeds[r]
         drawn = np.random.default_rng(seed).random(len(labelling.labels)) < SHARE
         k = PROPAGATED[r % len(PROPAGATED)]
-        labels = propagate(hood.drawn(drawn, k).of, labelling.labels, labelling.k)
-        near = hood.drawn(drawn, NEIGHBOURS)
+        nearest = hood.drawn(drawn, max(k, NEIGHBOURS))
+        labels = propagate(nearest.of[:, :k], labelling.labels, labelling.k)
+        near = nearest.of[:, :NEIGHBOURS]
+        away = nearest.distances[:, :NEIGHBOURS]
         # A point's width is the distance to its last neighbour.
-        width = np.where(np.isfinite(near.distances), near.distances, 0.0).max(axis=1)
-        sample = Sample(near.of, width, labels, halves(X, seed) if flat else None)
-        judged.append(judge_run(sample, labelling.labels, labelling.k))
-        runs.append(
-            Run(
-                labels=labels,
-                placer=None,
-                centers=None,
-                method="propagation",
-                seed=seed,
-                params={"n_neighbors": k},
-                seconds=time.perf_counter() - began,
-            )
+        width = np.where(np.isfinite(away), away, 0.0).max(axis=1)
+        sample = Sample(near, width, labels, halves(X, seed) if flat else None)
+        verdicts = judge_run(sample, labelling.labels, labelling.k)
+        made = Run(
+            labels=labels,
+            placer=None,
+            centers=None,
+            method="propagation",
+            seed=seed,
+            params={"n_neighbors": k},
+            seconds=time.perf_counter() - began,
         )
+        return made, verdicts
+
+    with one_blas_thread:
+        each = map_blocks(one, iter(range(len(seeds))), count_threads(scoring.compute.n_jobs))
+        runs, judged = (list(part) for part in zip(*each, strict=True))
     outcomes, partners = (np.array(part) for part in zip(*judged, strict=True))
     return runs, outcomes, partners
 
 
-def _score(X: Any, labelling: _Labelling, runs: list[Run], scoring: Scoring) -> dict[str, Any]:
-    """Return the fields of `Confidence` that come from the runs and from the given clusters."""
+def _score(
+    X: Any,
+    labelling: _Labelling,
+    runs: list[Run],
+    scoring: Scoring,
+    probabilities: Floats | None,
+) -> dict[str, Any]:
+    """Return the fields of `Audit` that come from runs, given clusters and the classifier."""
     labels, k = labelling.labels, labelling.k
     ballot = count(np.column_stack([run.labels for run in runs]), labels, k)
     alone = Ensemble(labels[:, None].astype(np.int32), (labelling.names,))
@@ -297,11 +362,16 @@ def _score(X: Any, labelling: _Labelling, runs: list[Run], scoring: Scoring) -> 
     std = np.where(np.isnan(s), np.nan, 0.0)
     g = NORMALIZATIONS[scoring.normalization](s, std)
     parts = fit_components(X, labels, scoring).of(X, labels)
+    unlabelled = labels < 0
+    weight, classified = 0.0, np.zeros(len(labels))
+    if probabilities is not None:
+        weight = weight_of(probabilities, ballot.votes, labels)
+        classified = (1 + margin_of(probabilities, labels)) / 2
 
     def fuse(c: Floats) -> Floats:
-        return scoring.fusion(c, g, *fused_parts(parts))
+        by_runs = scoring.fusion(c, g, *fused_parts(parts))
+        return np.asarray(weight * classified + (1 - weight) * by_runs)
 
-    unlabelled = labels < 0
     stability = np.where(unlabelled, np.nan, ballot.stability)
     shares = np.where(unlabelled, np.nan, smoothed(ballot.agree, ballot.runs))
     scores = np.where(ballot.runs > 0, fuse(shares), np.nan)
@@ -318,6 +388,8 @@ def _score(X: Any, labelling: _Labelling, runs: list[Run], scoring: Scoring) -> 
         "label_names": labelling.names,
         "consensus_strength": stability,
         "votes": ballot.votes,
+        "probabilities": probabilities,
+        "classifier_weight": weight,
         # The nearest other cluster, where no other has a vote.
         "rival": np.where(rival >= 0, rival, nearest),
         "geometry_method": geometry.name,

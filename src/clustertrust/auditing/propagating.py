@@ -31,13 +31,15 @@ class Neighbourhood:
 
     def drawn(self, is_drawn: Bools, k: int) -> Neighbourhood:
         """Return the k nearest drawn points, by a mask (n,) of all points."""
-        keep = (self.of >= 0) & is_drawn[self.of]
-        place = np.cumsum(keep, axis=1) - 1
-        point, rank = np.nonzero(keep & (place < k))
-        to = point, place[point, rank]
         near = np.full((len(self.of), k), -1)
         away = np.full((len(self.of), k), np.inf)
-        near[to], away[to] = self.of[point, rank], self.distances[point, rank]
+        for rows in blocks(len(self.of), 32 * self.of.shape[1]):
+            of = self.of[rows]
+            keep = (of >= 0) & is_drawn[of]
+            place = np.cumsum(keep, axis=1) - 1
+            point, rank = np.nonzero(keep & (place < k))
+            to = point, place[point, rank]
+            near[rows][to], away[rows][to] = of[point, rank], self.distances[rows][point, rank]
         return Neighbourhood(near, away)
 
 

@@ -4,15 +4,32 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
 
-from clustertrust._types import Ints
+from clustertrust._types import Array, Bools, Floats, Ints
 from clustertrust.auditing.verdicts import VERDICTS, Verdict, verdicts_of
+from clustertrust.auditing.votes import margin_of
 from clustertrust.records import load_record, save_record
 from clustertrust.results import Confidence
+
+# A label is an issue where another one leads it by more than this, in votes of runs and classifier.
+LEAD = 0.5
+# Leads of the labels that are surely wrong, and of those that may be.
+SURE, DOUBTFUL = 0.8, 0.2
+
+
+class WrongLabels(NamedTuple):
+    """How many labels are wrong: an estimate, and its interval."""
+
+    estimate: int
+    low: int
+    high: int
+
+    def __str__(self) -> str:
+        return f"{self.estimate} ({self.low} to {self.high})"
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -31,10 +48,17 @@ class Audit(Confidence):
     outcomes : (V, k) verdict of each run that propagated labels on each cluster: numbers of
         `clustertrust.auditing.VERDICTS`
     partners : (V, k) the cluster that each was merged with, -1: none
+    probabilities : (n, k) of the labels, in the order of `label_names`, by a classifier that has
+        not seen the point; None where there was none
+    classifier : what made them; None likewise
+    classifier_weight : its weight in scores and suggestions; the runs have the rest
     """
 
     outcomes: Annotated[Ints, "i V k"]
     partners: Annotated[Ints, "i V k"]
+    probabilities: Annotated[Floats, "f n k"] | None = None
+    classifier: str | None = None
+    classifier_weight: float = 0.0
 
     def __repr__(self) -> str:
         """Return one line: all arrays would fill a screen."""
@@ -43,16 +67,67 @@ class Audit(Confidence):
         return f"<Audit: {sizes}, {self.geometry_method} silhouettes; {parts}>"
 
     @property
-    def suggested(self) -> Ints:
-        """(n,) the label that most runs vote for, the given one on ties; -1: no run has a vote.
+    def evidence(self) -> Floats:
+        """(n, k) the votes of the runs and the probabilities of the classifier, averaged.
 
-        Where it differs from `labels`, it is the label that the runs suggest instead.
+        0 for all labels where no run has a vote and there is no classifier.
         """
         votes = np.nan_to_num(self.votes)
-        most = votes.max(axis=1)
-        own = votes[np.arange(len(votes)), self.labels]
+        if self.probabilities is None:
+            return votes
+        w = self.classifier_weight
+        return np.asarray(w * self.probabilities + (1 - w) * votes)
+
+    @property
+    def _suggested(self) -> Ints:
+        """(n,) positions of the suggested labels in `label_names`, -1: none."""
+        shares = self.evidence
+        most = shares.max(axis=1)
+        own = shares[np.arange(len(shares)), self.labels]
         kept = (self.labels >= 0) & (own == most)
-        return np.where(most > 0, np.where(kept, self.labels, votes.argmax(axis=1)), -1)
+        return np.where(most > 0, np.where(kept, self.labels, shares.argmax(axis=1)), -1)
+
+    @property
+    def suggested(self) -> Array:
+        """(n,) the label, by its name, that runs and classifier favour; the given one on ties.
+
+        None, or -1 among numbers, where nothing speaks for any. Points without a label have a
+        suggestion too.
+        """
+        return self._named(self._suggested)
+
+    @property
+    def suggested_score(self) -> Floats:
+        """(n,) share of the votes of runs and classifier for the suggested label."""
+        return np.asarray(self.evidence.max(axis=1))
+
+    @property
+    def classifier_margin(self) -> Floats | None:
+        """(n,) probability of the given label by the classifier, less the largest other."""
+        return None if self.probabilities is None else margin_of(self.probabilities, self.labels)
+
+    @property
+    def issues(self) -> Bools:
+        """(n,) the labels that look wrong; `suggested` says what they should be.
+
+        Another label leads by more than 0.5 in the votes of runs and classifier. The only point of
+        a label is never one: nothing else could vote for it.
+        """
+        return self._led_by(LEAD)
+
+    @property
+    def wrong_labels(self) -> WrongLabels:
+        """How many labels are wrong: the number of `issues`, with an interval.
+
+        The interval is from those that another label leads by more than 0.8 to those led by more
+        than 0.2. It covers what can be seen in the data, not classes that overlap by nature.
+        """
+        return WrongLabels(*(int(self._led_by(lead).sum()) for lead in (LEAD, SURE, DOUBTFUL)))
+
+    def _led_by(self, lead: float) -> Bools:
+        sizes = np.bincount(self.labels[self.labels >= 0], minlength=len(self.label_names))
+        checked = (self.labels >= 0) & (sizes[self.labels] > 1)
+        return np.asarray(checked & (margin_of(self.evidence, self.labels) < -lead))
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -61,13 +136,15 @@ class Audit(Confidence):
         return verdicts_of(self.outcomes, self.partners, sizes, self.label_names.tolist())
 
     def clusters(self) -> pd.DataFrame:
-        """Return one row per given cluster: points, mean score, other labels suggested, verdict."""
+        """Return one row per given cluster: points, mean score, issues, verdict and others."""
         rows = pd.DataFrame([vars(verdict) for verdict in self.verdicts]).set_index("cluster")
         rows = rows.rename_axis("label").rename(columns={"other": "with"})
-        points = pd.DataFrame({"score": self.scores, "other": self.suggested != self.labels})
+        others = self._suggested != self.labels
+        points = pd.DataFrame({"score": self.scores, "other": others, "issue": self.issues})
         by_label = points[self.labels >= 0].groupby(self.labels[self.labels >= 0])
         rows.insert(1, "mean score", by_label["score"].mean().to_numpy())
         rows.insert(2, "other label suggested", by_label["other"].sum().to_numpy())
+        rows.insert(3, "issues", by_label["issue"].sum().to_numpy())
         return rows
 
     def summary(self, threshold: float | None = None, points: int = 5) -> str:
@@ -75,17 +152,23 @@ class Audit(Confidence):
         return f"{super().summary(threshold, points)}\n\n{self.verdicts_as_text()}"
 
     def verdicts_as_text(self) -> str:
-        """Return the verdict on each given cluster, one line each."""
-        table = self.clusters()[["points", "other label suggested"]].astype(str)
+        """Return how many labels look wrong, and the verdict on each given cluster."""
+        table = self.clusters()[["points", "issues"]].astype(str)
         table["verdict"] = [str(verdict) for verdict in self.verdicts]
-        return f"Verdicts on the given clusters\n{table.to_string()}"
+        wrong = f"Labels that look wrong: {self.wrong_labels}"
+        return f"{wrong}\n\nVerdicts on the given clusters\n{table.to_string()}"
 
     def verdicts_by_name(self) -> dict[str, str]:
         """Return the verdict on each given cluster in words, as pages list it with settings."""
         return {f"verdict on {verdict.cluster}": str(verdict) for verdict in self.verdicts}
 
     def _page_settings(self) -> dict[str, Any]:
-        return super()._page_settings() | self.verdicts_by_name()
+        made = {} if self.classifier is None else {"classifier": self.classifier}
+        return super()._page_settings() | made | self.findings()
+
+    def findings(self) -> dict[str, str]:
+        """Return what pages list of labels and clusters: how many look wrong, and verdicts."""
+        return {"labels that look wrong": str(self.wrong_labels)} | self.verdicts_by_name()
 
     def save(self, path: str | Path) -> None:
         """Write the record to one file of arrays and JSON (never pickle), whole or not at all.
@@ -124,4 +207,7 @@ class Audit(Confidence):
             values = getattr(self, name)
             if not values.size or not low <= values.min() <= values.max() < high:
                 raise ValueError(f"its {name} are not all from {low} to {high - 1}")
+        shares = np.empty(0) if self.probabilities is None else self.probabilities
+        if not (np.all((shares >= 0) & (shares <= 1.01)) and 0 <= self.classifier_weight <= 1):
+            raise ValueError("its probabilities and their weight are not all from 0 to 1")
         return super()._from_stored()

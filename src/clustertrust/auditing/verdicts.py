@@ -8,24 +8,19 @@ they can tell a piece of a cluster from a cluster.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.stats import binomtest
-from sklearn.cluster import KMeans
-from sklearn.decomposition import PCA
 
-from clustertrust._parallel import collected_warnings, one_thread
 from clustertrust._types import Bools, Floats, Ints
+from clustertrust.auditing.cuts import Cut
 from clustertrust.auditing.propagating import labels_of
-from clustertrust.matching import tally
-
-# Positions of points → ways to part them, labels 0 and 1
-Cut = Callable[[Ints], list[Ints]]
 
 VERDICTS = ("kept together", "split", "merged", "dissolved")
 KEPT, SPLIT, MERGED, DISSOLVED = range(len(VERDICTS))
@@ -40,8 +35,6 @@ VALLEY = 0.65
 THIN = 0.6
 # Share of a cluster; less is no half of it
 SMALLEST_PART = 0.1
-# Points for each dimension, from which on their spread is known in all directions
-ROOM = 5
 # Level of the intervals
 LEVEL = 0.95
 
@@ -90,14 +83,27 @@ class Sample:
     labels: Ints
     cut: Cut | None
 
-    def of(self, members: Ints) -> Sample:
-        """Return the same for some points among themselves, all with one label."""
+    def pieces(self, k: int) -> list[Sample]:
+        """Return the points of each of the labels 0 to k - 1 among themselves, all with one label.
+
+        O(n) for all of them.
+        """
+        members = members_of(self.labels, k)
         place = np.full(len(self.near), -1)
-        place[members] = np.arange(members.size)
-        near = self.near[members]
-        among = np.where(near >= 0, place[near], -1)
-        here = None if self.cut is None else _of_members(self.cut, members)
-        return Sample(among, self.width[members], np.zeros(members.size, dtype=np.int64), here)
+        for points in members:
+            place[points] = np.arange(points.size)
+        # Links within a label
+        same = (self.near >= 0) & (self.labels[self.near] == self.labels[:, None])
+        among = np.where(same, place[self.near], -1)
+        return [
+            Sample(
+                among[points],
+                self.width[points],
+                np.zeros(points.size, dtype=np.int64),
+                None if self.cut is None else _of_members(self.cut, points),
+            )
+            for points in members
+        ]
 
     def halved(self) -> Sample | None:
         """Return the same with two parts as labels, cut where the border has the fewest points.
@@ -119,27 +125,113 @@ def _of_members(cut: Cut, members: Ints) -> Cut:
     return lambda some: cut(members[some])
 
 
+def members_of(labels: Ints, k: int) -> list[Ints]:
+    """Return the positions of the points of each label from 0 to k - 1, rising. O(n log n)."""
+    order = np.argsort(labels, kind="stable")
+    starts = np.searchsorted(labels[order], np.arange(k + 1))
+    return [order[low:high] for low, high in pairwise(starts.tolist())]
+
+
+@dataclass(frozen=True)
+class Borders:
+    """Where the points of each label meet those of others.
+
+    Attributes
+    ----------
+    edges : widths of the points of a that have a neighbour in b, by (a, b); only where there are
+    inside : for each label the widths of its points that have no neighbour with another label,
+        rising; of all its points if there are none
+    """
+
+    edges: Mapping[tuple[int, int], Floats]
+    inside: Sequence[Floats]
+
+    @classmethod
+    def between(cls, sample: Sample, k: int) -> Borders:
+        """Find the borders of the labels 0 to k - 1. O(n K log n) for all pairs at once."""
+        beside = _others_near(sample)
+        point, rank = np.nonzero(beside >= 0)
+        # Each point once for each label beside it, grouped by both labels
+        point, other = np.divmod(np.unique(point * k + beside[point, rank]), k)
+        pair = sample.labels[point] * k + other
+        order = np.argsort(pair, kind="stable")
+        pairs, starts = np.unique(pair[order], return_index=True)
+        widths = sample.width[point[order]]
+        alone: Bools = np.asarray((beside < 0).all(axis=1))
+        inside = []
+        for points in members_of(sample.labels, k):
+            inner = points[alone[points]]
+            inside.append(np.sort(sample.width[inner if inner.size else points]))
+        limits = pairwise([*starts.tolist(), widths.size])
+        edges = {
+            divmod(number, k): widths[low:high]
+            for number, (low, high) in zip(pairs.tolist(), limits, strict=True)
+        }
+        return cls(edges, inside)
+
+    def beside(self) -> dict[int, list[int]]:
+        """Return, for each label, those in which one of its points has a neighbour, rising."""
+        found: dict[int, list[int]] = {}
+        for a, b in self.edges:
+            found.setdefault(a, []).append(b)
+        return found
+
+    def of(self, a: int, b: int) -> Floats:
+        """Return the widths of the points of a that have a neighbour in b, and the other way."""
+        none = np.empty(0)
+        return np.concatenate([self.edges.get((a, b), none), self.edges.get((b, a), none)])
+
+    def valley(self, a: int, b: int) -> float:
+        """Return the probability that a point at the border of a and b is sparser than one inside.
+
+        Inside means inside the sparser of the two. It is 1 if they have no border.
+        """
+        edge = self.of(a, b)
+        if not edge.size:
+            return 1.0
+        return _probability_above(edge, max((self.inside[a], self.inside[b]), key=_median))
+
+    def is_thin(self, a: int, b: int, inner: Sequence[float]) -> bool:
+        """Return whether far fewer points lie at the border than where a or b itself is halved.
+
+        `inner` has the points there, NaN where a cluster has no halves.
+        """
+        sizes = [size for size in (inner[a], inner[b]) if not np.isnan(size)]
+        return bool(sizes) and self.of(a, b).size <= THIN * min(sizes)
+
+
+def _others_near(sample: Sample) -> Ints:
+    """Return the labels (n, K) of neighbours that differ from the point's own; -1 for all else."""
+    of = labels_of(sample.near, sample.labels)
+    own = sample.labels[:, None]
+    return np.where((own >= 0) & (of != own), of, -1)
+
+
+def border_size(halved: Sample) -> int:
+    """Return the number of points that have a neighbour with another label, at least one."""
+    return max(1, int((_others_near(halved) >= 0).any(axis=1).sum()))
+
+
 def judge_run(sample: Sample, given: Ints, k: int) -> tuple[Ints, Ints]:
     """Return the verdicts (k,) of one run, and what each is merged with (k,), -1: nothing.
 
     `given` (n,) are the labels of the k clusters, -1: none.
     """
     verdicts, others = np.full(k, KEPT), np.full(k, -1)
-    held = [(sample.labels[given == a] == a).mean() for a in range(k)]
-    verdicts[np.less(held, 0.5)] = DISSOLVED
+    has = given >= 0
+    kept = np.bincount(given[has & (sample.labels == given)], minlength=k)
+    verdicts[kept < 0.5 * np.bincount(given[has], minlength=k)] = DISSOLVED
     # What is left of a dissolved cluster lies within others, and is no border of theirs.
     gone = (sample.labels >= 0) & (verdicts[sample.labels] == DISSOLVED)
     sample = replace(sample, labels=np.where(gone, -1, sample.labels))
-    sees = labels_near(sample.near, sample.labels, k)
-    pieces = [sample.of(np.flatnonzero(sample.labels == a)) for a in range(k)]
-    halves = [piece.halved() for piece in pieces]
+    borders = Borders.between(sample, k)
+    halves = [piece.halved() for piece in sample.pieces(k)]
     inner = [np.nan if half is None else border_size(half) for half in halves]
+    in_pieces, beside = _fall_in_pieces(sample, k), borders.beside()
     for a in np.flatnonzero(verdicts == KEPT).tolist():
-        depths = {b: valley(sample, sees, a, b) for b in _beside(sample, sees, a)}
-        open_to = [
-            b for b in depths if depths[b] < VALLEY and not is_thin(sample, sees, a, b, inner)
-        ]
-        if _falls_in_pieces(pieces[a]):
+        depths = {b: borders.valley(a, b) for b in beside.get(a, ())}
+        open_to = [b for b in depths if depths[b] < VALLEY and not borders.is_thin(a, b, inner)]
+        if in_pieces[a]:
             verdicts[a] = SPLIT
         elif open_to:
             verdicts[a], others[a] = MERGED, min(open_to, key=depths.__getitem__)
@@ -148,68 +240,34 @@ def judge_run(sample: Sample, given: Ints, k: int) -> tuple[Ints, Ints]:
     return verdicts, others
 
 
-def _beside(sample: Sample, sees: Bools, a: int) -> list[int]:
-    """Return the clusters in which a point of a has a neighbour."""
-    neighbours = np.flatnonzero(sees[sample.labels == a].any(axis=0))
-    return [b for b in neighbours.tolist() if b != a]
+def _median(rising: Floats) -> float:
+    """Return the median of values that rise."""
+    return float(rising[(len(rising) - 1) // 2] + rising[len(rising) // 2]) / 2
 
 
-def labels_near(near: Ints, labels: Ints, k: int) -> Bools:
-    """Return (n, k) whether a neighbour of each point has each label."""
-    return np.asarray(tally(labels_of(near, labels), k) > 0)
+def _probability_above(x: Floats, rising: Floats) -> float:
+    """Return P(x > y) + P(x = y) / 2 for a pair drawn from both; y are values that rise."""
+    below, up_to = (np.searchsorted(rising, x, side=side) for side in ("left", "right"))
+    return float((below + up_to).mean() / (2 * len(rising)))
 
 
-def _borders(sample: Sample, sees: Bools, a: int, b: int) -> Bools:
-    """Return (n,) which points of a have a neighbour in b, or the other way round."""
-    in_a, in_b = sample.labels == a, sample.labels == b
-    return np.asarray((in_a & sees[:, b]) | (in_b & sees[:, a]))
-
-
-def border_size(halved: Sample) -> int:
-    """Return the number of points at the border of the labels 0 and 1, at least one."""
-    sees = labels_near(halved.near, halved.labels, 2)
-    return max(1, int(_borders(halved, sees, 0, 1).sum()))
-
-
-def valley(sample: Sample, sees: Bools, a: int, b: int) -> float:
-    """Return the probability that a point at the border of a and b lies sparser than one inside.
-
-    Inside means inside the sparser of the two. It is 1 if they have no border.
-    """
-    edge = sample.width[_borders(sample, sees, a, b)]
-    if not edge.size:
-        return 1.0
-    sides = []
-    for one in (a, b):
-        own = sample.labels == one
-        alone = own & (sees.sum(axis=1) == sees[:, one])
-        sides.append(sample.width[alone if alone.any() else own])
-    return _probability_above(edge, max(sides, key=np.median))
-
-
-def is_thin(sample: Sample, sees: Bools, a: int, b: int, inner: list[float]) -> bool:
-    """Return whether far fewer points lie at the border than where a or b itself is halved.
-
-    `inner` has the points there, NaN where a cluster has no halves.
-    """
-    sizes = [size for size in (inner[a], inner[b]) if not np.isnan(size)]
-    return bool(sizes) and _borders(sample, sees, a, b).sum() <= THIN * min(sizes)
-
-
-def _probability_above(x: Floats, y: Floats) -> float:
-    """Return P(x > y) + P(x = y) / 2 for a pair drawn from both."""
-    ranked = np.sort(y)
-    below, up_to = (np.searchsorted(ranked, x, side=side) for side in ("left", "right"))
-    return float((below + up_to).mean() / (2 * len(y)))
-
-
-def _falls_in_pieces(whole: Sample) -> bool:
-    """Return whether the second largest piece that no neighbour links is more than a splinter."""
-    row, column = np.nonzero(whole.near >= 0)
-    n, k = whole.near.shape
-    links = sparse.csr_array((np.ones(row.size), (row, whole.near[row, column])), shape=(n, n))
-    pieces = np.sort(np.bincount(connected_components(links, directed=False)[1]))
-    return bool(pieces.size > 1 and pieces[-2] >= max(SMALLEST_PART * n, k + 1))
+def _fall_in_pieces(sample: Sample, k: int) -> Bools:
+    """Return (k,) whether the second largest piece that no neighbour links is no mere splinter."""
+    n, depth = sample.near.shape
+    of = labels_of(sample.near, sample.labels)
+    row, column = np.nonzero((of >= 0) & (of == sample.labels[:, None]))
+    links = sparse.csr_array(
+        (np.ones(row.size, dtype=bool), (row, sample.near[row, column])), shape=(n, n)
+    )
+    piece_of = connected_components(links, directed=False)[1]
+    has = sample.labels >= 0
+    pieces, sizes = np.unique(piece_of[has] * k + sample.labels[has], return_counts=True)
+    result = np.zeros(k, dtype=bool)
+    for a, members in enumerate(members_of(pieces % k, k)):
+        second = np.sort(sizes[members])[-2:]
+        least = max(SMALLEST_PART * sizes[members].sum(), depth + 1)
+        result[a] = second.size > 1 and second[0] >= least
+    return result
 
 
 def _falls_in_halves(half: Sample | None) -> bool:
@@ -219,30 +277,12 @@ def _falls_in_halves(half: Sample | None) -> bool:
     """
     if half is None:
         return False
-    sees = labels_near(half.near, half.labels, 2)
-    if valley(half, sees, 0, 1) < 0.5:
+    borders = Borders.between(half, 2)
+    if borders.valley(0, 1) < 0.5:
         return False
-    parts = [half.of(np.flatnonzero(half.labels == part)).halved() for part in (0, 1)]
+    parts = [piece.halved() for piece in half.pieces(2)]
     inner = [np.nan if part is None else border_size(part) for part in parts]
-    return is_thin(half, sees, 0, 1, inner)
-
-
-def halves(X: Any, seed: int) -> Cut:
-    """Return cuts of X in two by k-means: as points lie, and with equal spread in all directions.
-
-    The second finds two strips side by side, which the first cuts across.
-    """
-
-    def cut(members: Ints) -> list[Ints]:
-        points = X[members]
-        ways = [points]
-        # Copies of one point fall into no two parts, and k-means warns
-        with one_thread(), collected_warnings:
-            if not sparse.issparse(points) and len(points) > ROOM * points.shape[1]:
-                ways.append(PCA(whiten=True, svd_solver="full").fit_transform(points))
-            return [KMeans(2, n_init=1, random_state=seed).fit_predict(way) for way in ways]
-
-    return cut
+    return borders.is_thin(0, 1, inner)
 
 
 def verdicts_of(

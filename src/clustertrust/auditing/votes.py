@@ -10,6 +10,10 @@ import pandas as pd
 
 from clustertrust._types import Array, Floats, Ints
 from clustertrust.matching import best_match, count_pairs, tally
+from clustertrust.scoring.jackknife import unseen_share
+
+# Of the shares of wrong labels; with 1 or 2 the worse side still spoils the better one.
+POWER = 4
 
 
 def match_to_given(labels: Ints, given: Ints, k: int) -> Ints:
@@ -68,14 +72,43 @@ def smoothed(agree: Array, runs: Array) -> Floats:
 
 
 def standard_errors(ballot: Ballot, score: Callable[[Floats], Floats]) -> Floats:
-    """Return jackknife errors (n,), se² = (R - 1)/R Σ_r (θ₋ᵣ - θ̄)²; NaN if fewer than 3 runs count.
+    """Return errors (n,), se² = jackknife² + unseen²; NaN if fewer than 3 runs count.
 
-    θ₋ᵣ is the score without run r, and `score` makes scores of shares (n,). It takes two values,
-    without a run that agrees and without one that does not, so that
-    se² = (R - 1) A (R - A) (θ₁ - θ₀)² / R² with A the runs that agree.
+    jackknife² = (R - 1)/R Σ_r (θ₋ᵣ - θ̄)², θ₋ᵣ the score without run r; `score` makes scores of
+    shares (n,). It takes two values, without a run that agrees and without one that does not, so
+    that it is (R - 1) A (R - A) (θ₁ - θ₀)² / R² with A the runs that agree. That is 0 where all
+    runs say the same. Unseen is how far the score moves if the share of runs of a kind not seen
+    yet votes against the label, or for it, whichever is farther.
     """
     A, R = ballot.agree.astype(np.float64), ballot.runs.astype(np.float64)
     R[R < 3] = np.nan
     without = score(smoothed(np.maximum(A - 1, 0), R - 1))
     against = score(smoothed(np.minimum(A, R - 1), R - 1))
-    return np.sqrt((R - 1) * A * (R - A)) * np.abs(against - without) / R
+    jackknife = np.sqrt((R - 1) * A * (R - A)) * np.abs(against - without) / R
+    share, q = smoothed(A, R), unseen_share(R)
+    now, worse, better = score(share), score((1 - q) * share), score((1 - q) * share + q)
+    return np.hypot(jackknife, np.maximum(np.abs(now - worse), np.abs(better - now)))
+
+
+def margin_of(shares: Floats, labels: Ints) -> Floats:
+    """Return the share (n,) of the given label less the largest other, from -1 to 1.
+
+    `shares` (n, k) are votes or probabilities; NaN for points without a label.
+    """
+    rows = np.arange(len(labels))
+    others = shares.copy()
+    others[rows, labels] = -np.inf
+    return np.where(labels >= 0, shares[rows, labels] - others.max(axis=1), np.nan)
+
+
+def weight_of(probabilities: Floats, votes: Floats, labels: Ints) -> float:
+    """Return the weight of the classifier beside the runs: by the labels that each gets wrong.
+
+    With e = (wrong + 1) / (n + 2) for each it is e_runs⁴ / (e_runs⁴ + e_classifier⁴): one half
+    where both are as good, and nearly all for the one that is clearly better.
+    """
+    classifier, runs = (
+        ((margin_of(np.nan_to_num(shares), labels) < 0).sum() + 1) / ((labels >= 0).sum() + 2)
+        for shares in (probabilities, votes)
+    )
+    return float(1 / (1 + (classifier / runs) ** POWER))

@@ -34,9 +34,7 @@ EXPECTED = (ValueError, TypeError, OSError, ImportError, RuntimeError, MemoryErr
 
 # What people type, and what does that.
 ELSEWHERE = {
-    "audit": "`clustertrust score DATA --labels-column COL` audits the labels in a column",
     "cluster": "`clustertrust score DATA -k 3` clusters a table and scores the assignments",
-    "explain": "`clustertrust score DATA -k 3 --report FILE` explains each point on a page",
     "fit": "`clustertrust score DATA -k 3 --model FILE` saves a model for `clustertrust predict`",
 }
 

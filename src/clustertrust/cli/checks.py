@@ -54,7 +54,10 @@ def check_method(method: CakeOptions, *, for_model: bool) -> None:
     """Raise if a number of clusters is missing or unwanted, or if a model cannot be saved."""
     takes = [name for name in method.clusterer if CLUSTERERS[name].takes_k]
     if takes and method.n_clusters is None:
-        raise click.UsageError(f"{takes[0]} needs a number of clusters: add -k, such as -k 3.")
+        raise click.UsageError(
+            f"{takes[0]} needs a number of clusters: add -k, such as -k 3. `clustertrust choose-k` "
+            "finds one."
+        )
     finds = [name for name in method.clusterer if name not in takes]
     if finds and method.n_clusters is not None:
         raise click.UsageError(f"{finds[0]} finds the number of clusters; leave out -k.")

@@ -30,7 +30,7 @@ from clustertrust.cli.squares import read_square
 from clustertrust.cli.writing import save_figure, write_plan
 from clustertrust.ensemble.clusterers import CLUSTERERS
 from clustertrust.files import FORMATS, write_table
-from clustertrust.null.families import VERDICT
+from clustertrust.surrogates.families import VERDICT
 
 
 def check_null(method: CakeOptions, null: bool, *, typed: bool) -> bool:

@@ -15,8 +15,10 @@ from clustertrust.cli.options import AUDITING, BUILDING, CakeOptions, Sections
 from clustertrust.cli.outputs import PAGES, check_suffix
 from clustertrust.cli.request import (
     AskRequest,
+    AuditRequest,
     ChooseRequest,
     DecideRequest,
+    ExplainRequest,
     PredictRequest,
     ReportRequest,
     ScoreRequest,
@@ -43,6 +45,11 @@ def score(request: ScoreRequest) -> None:
     of FILE sets the format of --out and --report. DATA and --labels are never overwritten. With
     --distances, DATA holds the distances of all pairs of points instead.
     """
+    _score(request)
+
+
+def _score(request: ScoreRequest) -> None:
+    """Check what was typed, and score points or given labels."""
     _check_labels(request)
     import sklearn
 
@@ -67,6 +74,25 @@ def score(request: ScoreRequest) -> None:
     memory = {} if request.memory is None else {"working_memory": request.memory}
     with sklearn.config_context(**memory):
         jobs.score(replace(request, method=method))
+
+
+@click.command(
+    cls=Sections,
+    short_help="Score labels that a table has, and flag those that look wrong.",
+    epilog="""\b
+    clustertrust audit data.csv --labels-column species --out audited.csv --report report.html
+    clustertrust audit data.csv --labels mine.csv --json""",
+)
+@takes(AuditRequest)
+def audit(request: AuditRequest) -> None:
+    """Score how far each label in a column of DATA can be trusted, and flag those that look wrong.
+
+    Runs hand on the labels of neighbours and cluster the rows anew; trees that have not seen a
+    row's label predict it. Each row gets a score, a suggested label, and whether the given one
+    looks wrong (the column issue); each label gets a verdict: kept together, split, merged with
+    another, or dissolved. DATA is read as by `clustertrust score`, and never overwritten.
+    """
+    _score(request)
 
 
 def _check_labels(request: ScoreRequest) -> None:
@@ -258,10 +284,34 @@ def demo(out: str | None) -> None:
     example.demo(out)
 
 
+@click.command(
+    cls=Sections,
+    short_help="Explain the score of one row.",
+    epilog="""\b
+    clustertrust explain data.csv scores.csv 17
+    clustertrust explain data.csv scores.csv B042 --id name""",
+)
+@takes(ExplainRequest)
+def explain(request: ExplainRequest) -> None:
+    """Explain the score of ROW: its parts, and its values beside those of its cluster and rival.
+
+    SCORES is what `clustertrust score --out` wrote. ROW is the name of a row, or its number,
+    counted from 0, where rows have no names.
+    """
+    from clustertrust.cli import explaining
+    from clustertrust.cli.checks import check_tools
+
+    loaded()
+    check_tools(request.data, request.columns, {})
+    explaining.explain(request)
+
+
 COMMANDS: dict[str, click.Command] = {
     "score": score,
+    "audit": audit,
     "predict": predict,
     "report": report,
+    "explain": explain,
     "choose-k": choose_k,
     "demo": demo,
     "ask": ask,

@@ -9,6 +9,7 @@ import pandas as pd
 
 from clustertrust import CAKE
 from clustertrust.cli.outputs import staged
+from clustertrust.cli.printing import with_options
 from clustertrust.cli.terminal import echo
 from clustertrust.cli.writing import votes_of
 from clustertrust.files import write_table
@@ -30,8 +31,8 @@ def demo(folder: str | None) -> None:
     X = X.set_axis(names, axis=0)
     cake = CAKE(n_clusters=3, random_state=0).fit(X)
     worst = int(cake.scores_.argmin())
-    table = cake.to_frame()
-    shown = summary_of(table)
+    table, at = cake.to_frame(), cake.confidence_.cut()
+    shown = with_options(summary_of(table, at=at))
     echo("How far can each assignment of 150 Iris flowers to 3 clusters be trusted?\n")
     echo(shown.text(headline(150, 3, cake.ensemble_, cake.geometry_method_)))
     echo(f"\nWhy did {names[worst]} score as it did?\n{cake.explain(names[worst])}\n")
@@ -48,6 +49,7 @@ def demo(folder: str | None) -> None:
             X,
             votes=votes_of(cake.confidence_),
             settings={"n_clusters": 3, "random_state": 0},
+            chance=at.chance,
             title="Iris: which flowers can be trusted to belong to their cluster?",
         )
     echo(

@@ -14,7 +14,7 @@ from clustertrust.cli.cells import is_h5ad
 from clustertrust.cli.options import AUDITING, NOT_AUDITING, ReadOptions
 from clustertrust.cli.points import Points, read_file
 from clustertrust.cli.printing import is_interactive, name_of
-from clustertrust.cli.request import ScoreRequest
+from clustertrust.cli.request import AuditRequest, ScoreRequest
 from clustertrust.files import Reading, read_table
 from clustertrust.files.columns import listed
 
@@ -56,8 +56,28 @@ def score_given(
         X, params = graph.X, params | {"geometry": graph.geometry}
     labels = Ensemble.from_labels(runs, noise=request.noise_rule)
     if is_one:
-        return audit(X, labels, **params, verbose=is_interactive())
+        return audit(X, labels, **params, **_classifier(request, points), verbose=is_interactive())
+    if isinstance(request, AuditRequest):
+        raise ValueError(
+            f"{request.labels} has {runs.shape[1]} columns of labels; an audit takes one. Score "
+            "several runs with clustertrust score --labels."
+        )
     return confidence(X, labels, **params)
+
+
+def _classifier(request: ScoreRequest, points: Points) -> dict[str, Any]:
+    """Return what votes beside the runs, as parameters of `audit`."""
+    if not isinstance(request, AuditRequest):
+        return {}
+    if request.pred_probs is None:
+        return {"classifier": None if request.classifier == "none" else request.classifier}
+    table = read_table(request.pred_probs, Reading(header=True)).data
+    if not isinstance(table, pd.DataFrame) or len(table) != len(points.kept):
+        raise ValueError(
+            f"{request.pred_probs} must be a table with {len(points.kept)} rows, as the data have; "
+            "it holds one column for each label."
+        )
+    return {"pred_probs": table[points.kept].reset_index(drop=True)}
 
 
 def _column_of(table: pd.DataFrame, name: str, request: ScoreRequest) -> pd.DataFrame:

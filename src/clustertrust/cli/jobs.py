@@ -94,8 +94,8 @@ def score(request: ScoreRequest) -> None:
     scored = replace(scored, frame=pd.DataFrame(index=points.ids[points.kept]))
     settings = score_settings(request, scored, points)
     settings |= {} if has_labels else {"vary": runs_of(request).get("vary")}
-    threshold = request.threshold_for(scored.scores)
-    results = scored.to_frame(threshold)
+    at = scored.cut(request.threshold)
+    results = scored.to_frame(at.threshold)
     table = on_all_rows(results, points, only_scores=request.only_scores)
     if paths:
         say(f"Writing {', '.join(str(path) for path in paths.values())}.")
@@ -110,14 +110,15 @@ def score(request: ScoreRequest) -> None:
         for option in {"--save-plan", BESIDE} & drafts.keys():
             write_plan(drafts[option], points)
         if "--report" in drafts:
-            shown = settings | (scored.verdicts_by_name() if isinstance(scored, Audit) else {})
+            shown = settings | (scored.findings() if isinstance(scored, Audit) else {})
             write_page(drafts["--report"], scored, points, shown, request.threshold, name_of(data))
     notes = note_on_noise(scored.ensemble.noise)
-    summary = with_options(summary_of(results, threshold=request.threshold, notes=notes))
+    summary = with_options(summary_of(results, at=at, notes=notes))
     if request.as_json:
         printed = _fields(request, points, scored) | summary_fields(summary)
         if isinstance(scored, Audit):
             printed |= {"verdicts": [vars(verdict) for verdict in scored.verdicts]}
+            printed |= {"wrong_labels": scored.wrong_labels._asdict()}
         print_json(printed | {"settings": settings} | plan_of(points), paths)
         return
     if request.to_stdout:
@@ -132,7 +133,7 @@ def predict(request: PredictRequest) -> None:
     """Label and score new points with a stored model."""
     data, columns, paths, model = request.data, request.columns, request.paths, request.model
     cake, fitted = _load_model(model)
-    threshold = request.threshold_for(cake.scores_)
+    at = cake.confidence_.cut(request.threshold)
     if cake.metric == "precomputed":
         check_square_options(columns)
         points = read_new_distances(data, columns, cake)
@@ -145,7 +146,8 @@ def predict(request: PredictRequest) -> None:
             f"{cake.n_features_in_}."
         )
     scored = cake.confidence_
-    results = cake.judge(points.X, threshold=threshold).set_axis(points.ids[points.kept], axis=0)
+    results = cake.judge(points.X, threshold=at.threshold)
+    results = results.set_axis(points.ids[points.kept], axis=0)
     table = on_all_rows(results, points, only_scores=request.only_scores)
     with staged(paths) as drafts:
         if "--out" in drafts:
@@ -155,9 +157,8 @@ def predict(request: PredictRequest) -> None:
                 points,
                 {"model": Path(model).name, "clustertrust": __version__},
             )
-    # Runs are judged by the points that they were made of, not by these.
-    summary = summary_of(results, threshold=threshold)
-    summary = replace(summary, fitted=request.threshold is None, notes=())
+    # Runs and clusters are judged by the points that they were made of, not by these.
+    summary = replace(summary_of(results, at=at), verdict=None, notes=())
     if request.as_json:
         print_json(_fields(request, points, scored) | summary_fields(summary), paths)
         return

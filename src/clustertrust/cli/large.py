@@ -112,8 +112,7 @@ def score_large(request: ScoreRequest, source: Source) -> None:
         points = _points(streamed.built.sample, preparer, name, passes.columns)
         scored = streamed.confidence(streamed.scorer(Block(streamed.built.sample.X)))
         # the rows are written as they are scored: the sample stands for all
-        threshold = request.threshold_for(scored.scores)
-        tally = Tally(threshold, fitted=request.threshold is None)
+        tally = Tally(scored.cut(request.threshold))
         paths = with_plan_beside(paths, request.columns, points)
         request = replace(request, paths=paths)
         with staged(paths) as at:
@@ -180,7 +179,7 @@ def write_blocks(
     at, left_out = 0, Counter[str]()
     with _appended(path) as write:
         for block, scored in blocks:
-            results = _columns(block, scored.to_columns(tally.threshold))
+            results = _columns(block, scored.to_columns(tally.cut.threshold))
             results.insert(
                 0, name, np.arange(at, at + len(results)) if block.ids is None else block.ids
             )

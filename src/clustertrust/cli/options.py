@@ -325,6 +325,35 @@ class ProfileOptions(CakeOptions):
     kernel: str = _named(*KERNEL, without=("precomputed",))
 
 
+@dataclass(frozen=True)
+class AuditOptions(CakeOptions):
+    """The same where one given labelling is audited: nothing sets a number of clusters."""
+
+    n_clusters: int | range | None = field(default=None, init=False)
+    clusterer: tuple[str, ...] = option(
+        "Method of the runs that cluster anew. Repeat it for a mix.  [default: kmeans where "
+        "distances are Euclidean, else none]",
+        cls=TableOption,
+        metavar="NAME",
+        type=TableChoice("ensemble.clusterers:CLUSTERERS"),
+        multiple=True,
+        default=("kmeans",),
+        show_default=False,
+    )
+    n_runs: int | str = option("Number of runs.", "--runs", type=RUNS, default=40)
+    resample: float | str | None = field(default=None, init=False)
+    left_out: str = field(default="skip", init=False)
+    on_failure: str = field(default="raise", init=False)
+    normalization: str = _named(
+        "How silhouettes become a component between 0 and 1.",
+        "geometry.component:NORMALIZATIONS",
+        "affine",
+    )
+    agreement: str = field(default="matching", init=False)
+    unassigned: str = field(default="skip", init=False)
+    consensus: str = field(default="medoid", init=False)
+
+
 def audited(typed: Collection[str]) -> tuple[str, ...]:
     """Return the options of an audit; those with another default there only if they are typed."""
     always = ("fusion", "geometry", "metric", "kernel", "random_state", "n_jobs", "device")

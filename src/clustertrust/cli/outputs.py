@@ -1,15 +1,17 @@
 """Where results go: paths are checked first; files appear together and complete, or not at all.
 
-The system renames one file at a time. A process that is killed between two renames leaves some
-outputs in place and the others in the hidden folder. `--out` comes last, so if it is new, all
-others are.
+The system renames one file at a time. Where a rename fails, those that were done are put back. Only
+a process that is killed (-9) between two renames leaves some outputs in place and the others in the
+hidden folder. `--out` comes last, so if it is new, all others are.
 """
 
 from __future__ import annotations
 
 import errno
+import json
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -32,22 +34,79 @@ def check_outputs(outputs: Mapping[str, str], inputs: Mapping[str, str]) -> dict
     """
     paths = {option: Path(path) for option, path in outputs.items() if path != "-"}
     read = {what: Path(path) for what, path in inputs.items() if path != "-"}
+    printed = next((option for option, path in outputs.items() if path == "-"), LAST)
+    if printed != LAST:
+        raise click.UsageError(f"{printed} - cannot be printed; name a file.")
     for i, (option, path) in enumerate(paths.items()):
-        if path.is_dir():
-            raise click.UsageError(f"{option} {path} is a folder; name a file.")
-        if not path.absolute().parent.is_dir():
-            raise click.UsageError(
-                f"{option} {path}: there is no folder {path.parent}; make it first."
-            )
-        if not os.access(path.absolute().parent, os.W_OK):
-            raise click.UsageError(
-                f"{option} {path}: nothing can be written to the folder {path.parent}."
-            )
+        check_target(option, path)
         for what, other in [*read.items(), *list(paths.items())[:i]]:
             if _same(path, other):
                 raise click.UsageError(f"{option} {path} is the same file as {what}; name another.")
         check_suffix(option, path, SUFFIXES.get(option, ()))
     return paths
+
+
+def check_target(option: str, path: Path) -> None:
+    """Raise for a path at which no file can be written."""
+    if path.is_dir():
+        raise click.UsageError(f"{option} {path} is a folder; name a file.")
+    if is_special(path):
+        mode = path.stat().st_mode
+        if not (stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)):
+            raise click.UsageError(f"{option} {path} is not a regular file; name another.")
+        if not os.access(path, os.W_OK):
+            raise click.UsageError(f"{option} {path}: nothing can be written to it.")
+        return
+    # Of a link, that of its target.
+    folder = path.resolve().parent
+    shown = folder if path.is_symlink() else path.parent
+    if not folder.is_dir():
+        raise click.UsageError(f"{option} {path}: there is no folder {shown}; make it first.")
+    if not os.access(folder, os.W_OK):
+        raise click.UsageError(f"{option} {path}: nothing can be written to the folder {shown}.")
+
+
+def is_special(path: Path) -> bool:
+    """Return whether something other than a file or a folder is there: a pipe, a device."""
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def plan_beside(scores: str | Path) -> Path:
+    """Return where the plan of a file of scores is kept."""
+    return Path(f"{scores}.plan.json")
+
+
+def check_plan_beside(
+    paths: Mapping[str, Path], inputs: Mapping[str, str], plan: str | None
+) -> None:
+    """Raise if the plan beside the scores would replace an input, or a file that is no plan."""
+    if LAST not in paths or is_special(paths[LAST]):
+        return
+    beside = plan_beside(paths[LAST])
+    known = [path for option, path in paths.items() if option != LAST]
+    known += [] if plan is None else [Path(plan)]
+    if not os.path.lexists(beside) or any(_same(beside, other) for other in known):
+        return
+    what = next((what for what, path in inputs.items() if _same(beside, Path(path))), None)
+    if what is not None:
+        problem = f"is {what}"
+    elif not _is_plan(beside):
+        problem = "is there already and holds no plan"
+    else:
+        return
+    raise click.UsageError(
+        f"--out {paths[LAST]}: {beside}, where the plan of its columns is kept, {problem}; "
+        "name another file."
+    )
+
+
+def _is_plan(path: Path) -> bool:
+    """Return whether a file looks like a plan that was written beside scores, edited or not."""
+    try:
+        plan = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(plan, dict) and isinstance(plan.get("columns"), list) and "scale" in plan
 
 
 def _same(a: Path, b: Path) -> bool:
@@ -65,28 +124,35 @@ def check_suffix(option: str, path: Path, suffixes: Sequence[str]) -> None:
 def staged(paths: Mapping[str, Path]) -> Iterator[dict[str, Path]]:
     """Give temporary paths to write to; when all are written, they replace the real ones.
 
-    If writing fails, none does. A temporary file has the suffixes of the real one and lies in a
-    hidden folder beside it, so that it moves in one step.
+    If writing or a rename fails, none does. A temporary file has the suffixes of the real one and
+    lies in a hidden folder beside it, so that it moves in one step. A pipe or a device stays what
+    it is, and gets the bytes at the end.
     """
+    special = {option: path for option, path in paths.items() if is_special(path)}
     # A link stays a link: its target is replaced.
-    targets = {option: path.resolve() for option, path in paths.items()}
-    folders: dict[Path, Path] = {}
+    targets = {option: path.resolve() for option, path in paths.items() if option not in special}
+    folders: dict[Path | None, Path] = {}
+    standins: dict[str, Path] = {}
     try:
-        for target in targets.values():
-            if target.parent not in folders:
-                folders[target.parent] = Path(
-                    tempfile.mkdtemp(dir=target.parent, prefix=".clustertrust-")
-                )
-        standins = {
-            option: folders[target.parent] / target.name for option, target in targets.items()
-        }
+        for option, path in (special | targets).items():
+            parent = None if option in special else path.parent
+            if parent not in folders:
+                folders[parent] = Path(tempfile.mkdtemp(dir=parent, prefix=".clustertrust-"))
+            standins[option] = folders[parent] / path.name
         yield standins
         for option, target in targets.items():
             with standins[option].open("rb+") as file:
                 os.fsync(file.fileno())
             standins[option].chmod(_mode(target))
-        for option in sorted(targets, key=lambda option: option == LAST):
-            standins[option].replace(targets[option])
+        with _put_back_on_failure() as moved:
+            for option in sorted(targets, key=lambda option: option == LAST):
+                target, draft = targets[option], standins[option]
+                moved.append((target, _kept(target, folders[target.parent]), draft))
+                draft.replace(target)
+            _sync(folders)
+            for option, path in special.items():
+                with standins[option].open("rb") as written, path.open("wb") as opened:
+                    shutil.copyfileobj(written, opened)
     except OSError as error:
         if error.errno not in NO_ROOM:
             raise
@@ -97,6 +163,46 @@ def staged(paths: Mapping[str, Path]) -> Iterator[dict[str, Path]]:
     finally:
         for folder in folders.values():
             shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _put_back_on_failure() -> Iterator[list[tuple[Path, Path | None, Path]]]:
+    """Give a list for files that are moved: target, old file if there was one, and draft.
+
+    If anything fails, all targets are as they were.
+    """
+    moved: list[tuple[Path, Path | None, Path]] = []
+    try:
+        yield moved
+    except BaseException:
+        for target, old, draft in moved:
+            if old is not None:
+                old.replace(target)
+            elif not draft.exists():
+                target.unlink(missing_ok=True)
+        raise
+
+
+def _kept(target: Path, folder: Path) -> Path | None:
+    """Keep a file that is about to be replaced in a folder; there is no moment without it."""
+    if not target.exists():
+        return None
+    old = Path(tempfile.mkdtemp(dir=folder)) / target.name
+    try:
+        os.link(target, old)
+    except OSError:
+        # Some file systems have no second names.
+        shutil.copy2(target, old)
+    return old
+
+
+def _sync(folders: Mapping[Path | None, Path]) -> None:
+    """Force the new names to disk, so that they survive a power cut."""
+    from clustertrust.storage import sync_folder
+
+    for parent in folders:
+        if parent is not None:
+            sync_folder(parent)
 
 
 def _mode(target: Path) -> int:

@@ -33,6 +33,7 @@ def score_settings(request: ScoreRequest, scored: Confidence, points: Points) ->
     if isinstance(scored, Audit):
         source = Path(labels).name if labels else f"column {request.labels_column}"
         made = {"labels": source} | method.settings(audited(request.typed))
+        made |= {} if scored.classifier is None else {"classifier": scored.classifier}
     elif labels is None:
         made = method.settings((*BUILDING, *SCORING))
     else:
@@ -52,15 +53,22 @@ def score_settings(request: ScoreRequest, scored: Confidence, points: Points) ->
 
 
 def with_options(summary: Summary) -> Summary:
-    """Return a summary whose notes name options of the command."""
+    """Return a summary whose verdict and notes name options of the command."""
     wording = current_wording()
-    return replace(summary, notes=tuple(rendered(note, wording) for note in summary.notes))
+    verdict = None if summary.verdict is None else rendered(summary.verdict, wording)
+    notes = tuple(rendered(note, wording) for note in summary.notes)
+    return replace(summary, verdict=verdict, notes=notes)
 
 
 def summary_fields(summary: Summary) -> dict[str, Any]:
     """Return the numbers of a summary, as JSON."""
+    cut = summary.cut
     return {
-        "threshold": summary.threshold,
+        "verdict": summary.verdict,
+        "above_chance": None if summary.verdict is None else cut.share,
+        "chance": cut.chance,
+        "threshold": cut.threshold,
+        "threshold_rule": cut.rule,
         "quantiles": summary.scores.to_dict(),
         "clusters": records(summary.clusters, "label"),
         "reasons": summary.reasons.to_dict(),

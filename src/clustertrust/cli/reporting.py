@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from clustertrust._types import Ints
+from clustertrust.cli.options import ReadOptions
 from clustertrust.cli.outputs import staged
-from clustertrust.cli.points import ROW, read_points
+from clustertrust.cli.points import ROW, Points, read_points
 from clustertrust.cli.printing import name_of
 from clustertrust.cli.request import ReportRequest
 from clustertrust.cli.sidecar_plan import as_scored, how_read
@@ -20,10 +22,14 @@ from clustertrust.columns import COLUMNS
 from clustertrust.files import Reading, format_of, read_table
 
 
-def report(request: ReportRequest) -> None:
-    """Make a page from scores and the data they belong to."""
-    scores, data, paths = request.scores, request.data, request.paths
-    columns = as_scored(scores, request.columns)
+def read_scored_points(
+    scores: str, data: str, columns: ReadOptions
+) -> tuple[Points, pd.DataFrame, Ints]:
+    """Read the rows of a table and their scores, in the order of the table.
+
+    Returns the points, the scores of all rows of the table, and the place of each in the file of
+    scores.
+    """
     points = read_points(data, columns)
     table = _read_scores(scores, columns.id)
     places = np.arange(len(table))
@@ -39,6 +45,14 @@ def report(request: ReportRequest) -> None:
         )
     elif points.plan is not None and points.plan.id:
         table = table.set_axis(points.ids, axis=0)
+    return points, table, places
+
+
+def report(request: ReportRequest) -> None:
+    """Make a page from scores and the data they belong to."""
+    scores, data, paths = request.scores, request.data, request.paths
+    columns = as_scored(scores, request.columns)
+    points, table, places = read_scored_points(scores, data, columns)
     table = table[points.kept]
     # Rows that scoring left out are not shown.
     shown = (table["score"].notna() | table["label"].notna()).to_numpy()
@@ -51,12 +65,28 @@ def report(request: ReportRequest) -> None:
             shown,
             settings=settings,
             title=request.title or title_of(name_of(data)),
-            threshold=request.threshold,
+            threshold=_core_above(table) if request.threshold is None else request.threshold,
             rows=places[points.kept][shown],
         )
     for line in how_read(request.columns, columns, None):
         echo(line)
     echo(f"Wrote {paths['--out']}: {shown.sum()} points.")
+
+
+def _core_above(table: pd.DataFrame) -> float | None:
+    """Return a threshold that keeps the rows that are core in the table, with two digits if one
+    does; None if it does not say which are.
+    """
+    if "reason" not in table:
+        return None
+    core = table["reason"] == "core"
+    if not core.any():
+        return 1.0
+    others = table["score"][~core & table["label"].notna()]
+    highest, lowest = others.max(), table["score"][core].min()
+    highest = 0.0 if np.isnan(highest) else float(highest)
+    rounded = float(np.ceil(100 * highest) / 100)
+    return rounded if rounded < lowest else highest
 
 
 def _read_scores(path: str, id: str | None = None) -> pd.DataFrame:

@@ -23,10 +23,12 @@ from clustertrust.cli.kinds import (
     TableChoice,
     TableOption,
 )
-from clustertrust.cli.options import CakeOptions, ProfileOptions, ReadOptions
-from clustertrust.cli.outputs import check_outputs
+from clustertrust.cli.options import AuditOptions, CakeOptions, ProfileOptions, ReadOptions
+from clustertrust.cli.outputs import check_outputs, check_plan_beside
 from clustertrust.cli.wording import current_wording
 
+# The same as -
+STDOUT = "/dev/stdout"
 SHARE = Between(0, 1, min_open=True, max_open=True)
 
 
@@ -34,10 +36,12 @@ def _json() -> Any:
     return flag("Print the summary as JSON and nothing else.", "--json")
 
 
-def _threshold() -> Any:
+def _threshold(
+    without: str = "what data without clusters hardly reach; for given labels or distances half of "
+    "the median.",
+) -> Any:
     return option(
-        "Scores above this are kept; counts and reasons depend on it. Without it: half of the "
-        "median score.",
+        f"Scores above this are kept; counts and reasons depend on it. Without it: {without}",
         type=Between(0, 1),
         metavar="T",
     )
@@ -70,7 +74,7 @@ def _files(context: click.Context) -> tuple[dict[str, str], dict[str, str]]:
     for param in context.command.params:
         value = context.params.get(param.name or "")
         if param.type is OUTPUT and value is not None:
-            written[param.opts[0]] = value
+            written[param.opts[0]] = "-" if value == STDOUT else value
         elif isinstance(param.type, click.Path) and param.type.exists and value is not None:
             is_option = isinstance(param, click.Option)
             typed = param.opts[0] if is_option else param.human_readable_name
@@ -101,7 +105,7 @@ class Request:
     @property
     def to_stdout(self) -> bool:
         """Whether the table of results is printed."""
-        return self.out == "-"
+        return getattr(self, "out", None) in ("-", STDOUT)
 
     def checked(self) -> Self:
         """Return the request with the paths of its outputs; raise for what cannot be done."""
@@ -129,13 +133,6 @@ class ScoredRequest(Request):
         data: str = ""
         threshold: float | None = None
         as_json: bool = False
-
-    def threshold_for(self, scores: Any) -> float:
-        """Return the threshold that was typed, or the one that fits these scores."""
-        # Here: it imports pandas, and help needs none.
-        from clustertrust.reasons import threshold_or_first
-
-        return threshold_or_first(self.threshold, scores)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,6 +177,13 @@ class ScoreRequest(ScoredRequest):
     threshold: float | None = _threshold()
     as_json: bool = _json()
 
+    def checked(self) -> Self:
+        """Check the plan beside the scores, too."""
+        request = super().checked()
+        _, read = _files(click.get_current_context())
+        check_plan_beside(request.paths, read, self.columns.plan)
+        return request
+
     @property
     def has_labels(self) -> bool:
         """Whether labels are given, so that nothing is clustered."""
@@ -191,6 +195,45 @@ class ScoreRequest(ScoredRequest):
         if not self.noise:
             return "auto"
         return None if self.noise == ("none",) else self.noise
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditRequest(ScoreRequest):
+    """The request to `audit`: that to `score`, for one given labelling."""
+
+    data: str = argument(INPUT)
+    model: str | None = field(default=None, init=False)
+    labels: str | None = option(
+        "A file with the labels in one column, in place of --labels-column.",
+        type=STORED,
+        metavar="FILE",
+    )
+    labels_column: str | None = option("The column of DATA that holds the labels.", metavar="COL")
+    classifier: str = one_of(
+        "Whether trees that have not seen a row's label vote on it; auto: where rows have "
+        "coordinates.",
+        ["auto", "none"],
+    )
+    pred_probs: str | None = option(
+        "Probabilities of the labels that you have, in place of trees: a table with one column "
+        "named after each label, made without the row itself.",
+        type=STORED,
+        metavar="FILE",
+    )
+    checkpoint: str | None = field(default=None, init=False)
+    scheduler: str | None = field(default=None, init=False)
+    method: CakeOptions = field(default_factory=AuditOptions)
+
+    def checked(self) -> Self:
+        """Return the request with the paths of its outputs; raise for what cannot be done."""
+        if not self.has_labels:
+            raise click.UsageError(
+                "There are no labels to audit: name their column with --labels-column, or a file "
+                "with --labels."
+            )
+        if self.pred_probs is not None:
+            self.refuse(("classifier",), "--pred-probs takes the place of trees")
+        return super().checked()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -213,7 +256,22 @@ class ReportRequest(ScoredRequest):
     data: str = option("The table that was scored.", type=INPUT, required=True, metavar="FILE")
     out: str = _output("The page to write (.html).", required=True)
     title: str | None = option("Headline of the page.", metavar="TEXT")
-    threshold: float | None = _threshold()
+    threshold: float | None = _threshold("the rows that are core in SCORES are kept.")
+
+    def checked(self) -> Self:
+        """Refuse to print the page."""
+        if self.to_stdout:
+            raise click.UsageError(f"--out {self.out}: a page cannot be printed; name a file.")
+        return super().checked()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplainRequest(Request):
+    """The request to `explain`."""
+
+    data: str = argument(INPUT)
+    scores: str = argument(STORED)
+    row: str = argument(click.STRING)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,16 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from clustertrust.cli.options import ReadOptions
+from clustertrust.cli.outputs import is_special, plan_beside
 from clustertrust.cli.planning import read_plan
 from clustertrust.cli.points import Points
 from clustertrust.cli.wording import current_wording
 
 BESIDE = "plan"  # among the outputs
-
-
-def plan_beside(scores: str | Path) -> Path:
-    """Return where the plan of a file of scores is kept."""
-    return Path(f"{scores}.plan.json")
 
 
 def with_plan_beside(
@@ -29,7 +25,7 @@ def with_plan_beside(
     the one that was given, or is written anyway.
     """
     out = paths.get("--out")
-    if out is None or points.plan is None or points.adata is not None:
+    if out is None or is_special(out) or points.plan is None or points.adata is not None:
         return dict(paths)
     beside = plan_beside(out)
     others = [*paths.values(), *([] if columns.plan is None else [Path(columns.plan)])]

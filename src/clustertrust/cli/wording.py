@@ -9,6 +9,9 @@ import click
 
 from clustertrust._errors import as_python
 
+# Functions that messages advise, and that are commands
+COMMANDS = {"choose_k": "choose-k"}
+
 
 class CliWording:
     """Writes a parameter as the option of a command: `fusion='sum'` as ``--fusion sum``.
@@ -30,6 +33,8 @@ class CliWording:
         if name == "missing" and "impute" in self.options:
             name = "impute"
         option = self.options.get(name)
+        if name in COMMANDS:
+            return COMMANDS[name]
         if option is None:
             return as_python(parameter, value)
         if value is None or (value == "True" and option.is_flag):

@@ -93,6 +93,7 @@ def write_page(
         settings=settings,
         title=title_of(name),
         threshold=threshold,
+        chance=scored.cut().chance,
         rows=_places(points),
     )
 

@@ -27,8 +27,8 @@ from clustertrust.geometry import silhouettes
 from clustertrust.matching import match_runs
 from clustertrust.results import Confidence
 from clustertrust.scoring.components import used_components
-from clustertrust.scoring.convergence import CONVERGED
-from clustertrust.scoring.jackknife import standard_errors
+from clustertrust.scoring.convergence import MOST_POINTS, WITHIN
+from clustertrust.scoring.jackknife import Z, standard_errors
 from clustertrust.scoring.model import Model
 from clustertrust.scoring.settings import Scoring
 
@@ -90,8 +90,8 @@ class ConvergenceDisplay(ConfidenceDisplay):
     Parameters
     ----------
     n_runs : (p,) numbers of runs
-    errors : (p, 3) array
-        Quartiles of the standard errors of the scores; NaN below three runs.
+    errors : (p, 4) array
+        Quartiles and 95 % quantile of the standard errors of the scores; NaN below three runs.
     distances : (p,) array
         Mean distance of the scores from those of all runs.
     traces : (p, t) array
@@ -99,14 +99,15 @@ class ConvergenceDisplay(ConfidenceDisplay):
     medians : (p,) array
         Median of all scores.
     settled : float
-        The median standard error below which ``n_runs="auto"`` stops.
+        The 95 % quantile of the standard errors from which on ``n_runs="auto"`` stops, if the order
+        of the scores has settled as well.
     missing : str
         Note below the plot about points without a score.
 
     Attributes
     ----------
-    lines_ : artists of the lines, by name: "median" and "distance" of the errors, "median" of the
-        scores
+    lines_ : artists of the lines, by name: "median", "most" (95 %) and "distance" of the errors,
+        "median" of the scores
     band_ : artist of the middle half of the standard errors, or None
     traces_ : artists of the points followed
     settled_ : artist of the line at `settled`, or None
@@ -219,18 +220,17 @@ class ConvergenceDisplay(ConfidenceDisplay):
         spread = np.linspace(0, ranked.size - 1, min(TRACED, ranked.size)).round().astype(int)
         errors, distances, traces, medians = [], [], [], []
         for scores, error in scores_of_prefixes(ensemble, s, numbers, scoring):
-            errors.append(np.quantile(without_nan(error), [0.25, 0.5, 0.75]))
+            errors.append(np.quantile(without_nan(error), [0.25, 0.5, 0.75, MOST_POINTS]))
             distances.append(without_nan(np.abs(scores - final)).mean())
             traces.append(scores[ranked[spread]])
             medians.append(np.quantile(without_nan(scores), 0.5))
-        low, high = np.quantile(without_nan(final), [0.25, 0.75])
         return cls(
             n_runs=np.array(numbers),
             errors=np.array(errors),
             distances=np.array(distances),
             traces=np.array(traces),
             medians=np.array(medians),
-            settled=CONVERGED * float(high - low),
+            settled=WITHIN / Z,
             missing=missing_note(final),
         )
 
@@ -267,16 +267,18 @@ class ConvergenceDisplay(ConfidenceDisplay):
 
     def _draw_errors(self) -> None:
         ax, n_runs = self.ax_, self.n_runs
-        low, median, high = self.errors.T
+        low, median, high, most = self.errors.T
         blue, sky = CLUSTER_COLORS
         line: dict[str, Any] = {"linewidth": 2, "marker": "o", "markersize": 3}
         (of_median,) = ax.plot(n_runs, median, color=blue, label="standard error, median", **line)
         band: dict[str, Any] = {"color": sky, "alpha": 0.4, "linewidth": 0}
         self.band_ = ax.fill_between(n_runs, low, high, label="and its middle half", **band)
+        share = f"{100 * MOST_POINTS:g} % of the points are below"
+        (of_most,) = ax.plot(n_runs, most, ":", color=blue, label=share, **line)
         line |= {"color": LOW_COLOR, "label": "mean distance from the final score"}
         (of_distance,) = ax.plot(n_runs, self.distances, "--", **line)
-        self.lines_ = {"median": of_median, "distance": of_distance}
-        label = f"settled: {CONVERGED:g} of the interquartile range"
+        self.lines_ = {"median": of_median, "most": of_most, "distance": of_distance}
+        label = f"settled: those points are within {WITHIN:g}"
         self.settled_ = ax.axhline(self.settled, color="0.3", linestyle=":", label=label)
         ax.set(ylabel="in units of the score", title="How the scores settle with more runs")
         if np.isnan(median[0]):

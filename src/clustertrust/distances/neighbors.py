@@ -24,6 +24,8 @@ from clustertrust.kernels import backend
 SCALE_NEIGHBOR = 7
 # Beyond these a tree looks at nearly all points, as scikit-learn has it.
 _TREE_FEATURES = 15
+# Entries of a long row that are looked at together
+_GROUP = 64
 
 
 class Neighbors:
@@ -104,11 +106,24 @@ def drop_self(away: Floats, near: Ints) -> tuple[Floats, Ints]:
 def smallest(values: Floats, k: int) -> tuple[Floats, Ints]:
     """Return the k smallest of each row, rising, and their columns: (b, k); ties go to the first.
 
-    Only the k-th value comes from a partition: which of equal entries a partition keeps depends on
+    Only a bound on them comes from a partition: which of equal entries a partition keeps depends on
     the processor.
     """
     columns = np.empty((len(values), k), dtype=np.int64)
-    for row, last, into in zip(values, np.partition(values, k - 1)[:, k - 1], columns, strict=True):
+    for row, last, into in zip(values, _bound(values, k), columns, strict=True):
         near = np.flatnonzero(row <= last)
         into[:] = near[np.argsort(row[near], kind="stable")[:k]]
     return np.take_along_axis(values, columns, axis=1), columns
+
+
+def _bound(values: Floats, k: int) -> Floats:
+    """Return, for each row, a value that at least k of its entries do not exceed: (b,).
+
+    In long rows it is the k-th smallest of the minima of groups, which holds and costs one pass:
+    a partition of the row takes ten times as long.
+    """
+    whole = values.shape[1] - values.shape[1] % _GROUP
+    if whole >= 2 * k * _GROUP:
+        minima = values[:, :whole].reshape(len(values), -1, _GROUP).min(axis=2)
+        values = np.hstack([minima, values[:, whole:]])
+    return np.asarray(np.partition(values, k - 1)[:, k - 1])

@@ -213,10 +213,11 @@ def _as_record(warning: warnings.WarningMessage) -> RunWarning:
 
 def is_random(estimator: Any) -> bool:
     """Return whether the seed of a run can change its result."""
-    return not hasattr(estimator, "get_params") or bool(_seed_parameters(estimator))
+    return not hasattr(estimator, "get_params") or bool(seed_parameters(estimator))
 
 
-def _seed_parameters(estimator: Any) -> list[str]:
+def seed_parameters(estimator: Any) -> list[str]:
+    """Return the names of the parameters that hold a seed, those of its parts included."""
     return [
         name
         for name in estimator.get_params()
@@ -325,7 +326,7 @@ def _seeded(estimator: Any, params: dict[str, Any], seed: int) -> Any:
         vars(model).update(params, random_state=seed)
         return model
     model = clone(estimator).set_params(**params)
-    return model.set_params(**dict.fromkeys(_seed_parameters(model), seed))
+    return model.set_params(**dict.fromkeys(seed_parameters(model), seed))
 
 
 def _sample(n: int, resample: float | str | None, rng: np.random.Generator | None) -> Ints | None:

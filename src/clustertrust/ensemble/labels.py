@@ -70,7 +70,7 @@ def check_noise(noise: Any, counts: Mapping[str, int]) -> None:
             )
 
 
-def in_order_of(X: Any, labels: Any) -> Any:
+def in_order_of(X: Any, labels: Any, name: str = "labels") -> Any:
     """Return labels with the rows of pandas labels in the order of those of X.
 
     Raise if their index has only some of the labels of X.
@@ -79,7 +79,7 @@ def in_order_of(X: Any, labels: Any) -> Any:
         return labels
     if isinstance(labels, list | tuple):
         return [_in_order(f"labels[{r}]", run, X.index) for r, run in enumerate(labels)]
-    return _in_order("labels", labels, X.index)
+    return _in_order(name, labels, X.index)
 
 
 def _in_order(name: str, labels: Any, rows: pd.Index) -> Any:

@@ -21,10 +21,10 @@ from clustertrust.cells import meet
 from clustertrust.ensemble import assemble
 from clustertrust.ensemble.recipe import run_all
 from clustertrust.geometry.measuring import measure
-from clustertrust.null.families import VERDICT, build_draws
 from clustertrust.null.reference import p_value
-from clustertrust.null.surrogates import Surrogates, mean_score, score_surrogates, seeded
 from clustertrust.scoring.settings import Settings
+from clustertrust.surrogates.drawn import Surrogates, mean_score, score_surrogates, seeded
+from clustertrust.surrogates.families import VERDICT, build_draws
 
 # Of a quick comparison: points, and numbers of clusters
 QUICK_POINTS, QUICK_KS = 400, 4

@@ -9,11 +9,11 @@ import numpy as np
 
 from clustertrust._types import Array, Floats, Ints
 from clustertrust.geometry.component import NORMALIZATIONS, mean_and_std
-from clustertrust.null.surrogates import build_seeded, mean_by_cluster, mean_score
 from clustertrust.scoring.components import fused_parts
 from clustertrust.scoring.model import Model
 from clustertrust.scoring.settings import Settings
 from clustertrust.stability import pairs
+from clustertrust.surrogates.drawn import build_seeded, mean_by_cluster, mean_score
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 

@@ -28,16 +28,16 @@ from clustertrust.k_profile.null_test import EFFORTS, Comparison
 from clustertrust.k_profile.one_k import Row, score_one_k
 from clustertrust.k_profile.record import KProfile
 from clustertrust.k_profile.signals import Signal, likelihoods, why_no_mixture
-from clustertrust.null.families import VERDICT, check_families
 from clustertrust.null.reference import check_level
-from clustertrust.null.surrogates import (
+from clustertrust.null.templates import (
     check_has_coordinates,
     check_template,
     draw_entropy,
     draw_sample,
-    seeded,
 )
 from clustertrust.scoring.settings import Settings
+from clustertrust.surrogates.drawn import seeded
+from clustertrust.surrogates.families import VERDICT, check_families
 
 # Runs of each ensemble, where no template is given
 RUNS = 10

@@ -26,22 +26,24 @@ from clustertrust._types import Arrays, Floats, Ints
 from clustertrust._validation import MOST, check_count, check_inside, warn_user
 from clustertrust.ensemble.recipe import spawn_seeds
 from clustertrust.estimator import CAKE
-from clustertrust.null.families import DEFAULT, VERDICT, build_draws, check_families
-from clustertrust.null.surrogates import (
-    Surrogates,
-    build_seeded,
+from clustertrust.null.templates import (
     check_has_coordinates,
     check_template,
     draw_entropy,
     draw_sample,
     far_out,
-    mean_by_cluster,
-    mean_score,
-    score_surrogates,
 )
 from clustertrust.results import Confidence
 from clustertrust.scoring.settings import Settings
 from clustertrust.summary import runs_of
+from clustertrust.surrogates.drawn import (
+    Surrogates,
+    build_seeded,
+    mean_by_cluster,
+    mean_score,
+    score_surrogates,
+)
+from clustertrust.surrogates.families import DEFAULT, VERDICT, build_draws, check_families
 
 
 def p_value(value: float | Floats, null: Floats) -> Any:

@@ -20,7 +20,7 @@ from clustertrust._validation import check_mapping, check_option_names
 from clustertrust._views import View
 from clustertrust.columns import COLUMNS
 from clustertrust.notes import notes_on
-from clustertrust.reasons import check_threshold, threshold_or_first
+from clustertrust.reasons import Cut, check_threshold, cut
 from clustertrust.report.contents import ClusterNames, read_data, read_scores, read_votes
 from clustertrust.report.details import (
     LOWEST,
@@ -59,6 +59,7 @@ class PageOptions(TypedDict, total=False):
     settings: Mapping[str, Any] | None
     title: str | None
     threshold: float | None
+    chance: float | None
     embedding: Any
     original: pd.DataFrame | None
     folder: str | Path | None
@@ -95,8 +96,12 @@ def write_report(
         Names and values to print at the end of the page, to reproduce the scores.
     title : str, optional
     threshold : float, optional
-        The initial threshold of the page: points with a score above this are kept. None: half of
+        The initial threshold of the page: points with a score above this are kept. None: `chance`,
+        or 1 if hardly more scores are above it than in data without clusters; without it half of
         the median score, :func:`clustertrust.reasons.first_threshold`.
+    chance : float, optional
+        What data without clusters hardly reach, as `Confidence.cut` gives it. The page begins with
+        what follows from it.
     embedding : (n, 2) array or frame, optional
         Coordinates for the scatter, instead of those from X.
     original : (n, c) pandas DataFrame, optional
@@ -173,6 +178,7 @@ def build_report(
     moments = None if matrix is None else moments_of(matrix, codes, k)
     view = choose_view(matrix, columns, options.get("embedding"), numeric, codes)
     scores = numeric["score"].to_numpy()
+    at = cut(scores, threshold, options.get("chance"))
     questions = question_order(scores, codes, MOST_DRAWN)
     drawn = sample(scores, MOST_DRAWN, np.concatenate(questions))
     shown = np.arange(len(numeric)) if drawn is None else drawn
@@ -185,8 +191,9 @@ def build_report(
         packed["rival"] = pack_codes(clusters.code(*points.rivals), k)
     return {
         "title": "Which assignments can be trusted?" if title is None else str(title),
-        "threshold": threshold_or_first(threshold, scores),
-        "threshold_origin": "the threshold starts at half of it" if threshold is None else "",
+        "threshold": at.threshold,
+        "threshold_origin": _origin(at),
+        "verdict": "" if at.verdict is None else str(at.verdict),
         "n": len(numeric),
         "clusters": clusters.texts,
         "unassigned": points.unassigned,
@@ -214,6 +221,15 @@ def build_report(
         "versions": [["python", platform.python_version()], *_versions()],
         "notes": [*map(str, notes_on(table)), *_notes(view, drawn, shown, len(numeric))],
     }
+
+
+def _origin(at: Cut) -> str:
+    """Return where the threshold of the page starts, in words."""
+    if at.rule == "given":
+        return ""
+    if at.rule == "median":
+        return "the threshold starts at half of it"
+    return f"the threshold starts at {at.threshold:g}{at.origin}"
 
 
 def _versions() -> list[list[str]]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from clustertrust._types import Floats
+from clustertrust._types import Floats, Ints
 from clustertrust._validation import warn_user
 from clustertrust.cells import meet
 from clustertrust.ensemble import Ensemble, assemble
@@ -15,30 +15,53 @@ from clustertrust.ensemble.building import check_enough
 from clustertrust.ensemble.fitting import Run
 from clustertrust.ensemble.recipe import draw_seeds, run_all, spawn_seeds
 from clustertrust.geometry.measuring import measure
+from clustertrust.scoring.components import fused_parts
+from clustertrust.scoring.jackknife import Z, unseen_errors
 from clustertrust.scoring.model import Silhouettes, match_ensemble
-from clustertrust.scoring.settings import Settings
+from clustertrust.scoring.settings import Scoring, Settings
 
-FEWEST_RUNS, BATCH_RUNS, MOST_RUNS = 20, 10, 200
+FEWEST_RUNS, BATCH_RUNS, MOST_RUNS = 20, 10, 500
 # Largest error of a score, as a share of the spread between points: scores have no fixed scale
 # (those of kernel silhouettes are all small), and it is their order that counts.
 CONVERGED = 0.1
+# Half the width of the 95 % interval that all but a few points must stay within.
+WITHIN, MOST_POINTS = 0.05, 0.95
 
 
-def relative_error(scores: Floats, standard_errors: Floats) -> float:
-    """Return the median standard error as a share of the interquartile range, without NaN."""
-    counted = np.isfinite(scores) & np.isfinite(standard_errors)
+def relative_error(scores: Floats, errors: Floats) -> float:
+    """Return the median error as a share of the interquartile range, without NaN."""
+    counted = np.isfinite(scores) & np.isfinite(errors)
     if not counted.any():
         return np.inf
-    error = float(np.median(standard_errors[counted]))
+    error = float(np.median(errors[counted]))
     low, high = np.quantile(scores[counted], [0.25, 0.75])
     if high > low:
         return error / float(high - low)
-    return 0.0 if error == 0 else np.inf
+    return 0.0 if error < 1e-6 else np.inf
+
+
+def half_width(standard_errors: Floats) -> float:
+    """Return half the width of the 95 % interval that `MOST_POINTS` of the scores keep to."""
+    finite = standard_errors[np.isfinite(standard_errors)]
+    return Z * float(np.quantile(finite, MOST_POINTS)) if finite.size else np.inf
+
+
+def _jackknife_alone(scored: Mapping[str, Any], runs: Ints, scoring: Scoring) -> Floats:
+    """Return standard errors without the part of runs not seen yet.
+
+    That part is a share of the score, the same for all points: it moves their level, not their
+    order. Where clusters are clear it is above any share of the spread of the scores.
+    """
+    parts = fused_parts(scored)
+    unseen = unseen_errors(scored["stability"], scored["geometry"], runs, scoring, parts)
+    squares: Floats = scored["standard_errors"] ** 2 - unseen**2
+    return np.sqrt(np.maximum(squares, 0.0))
 
 
 def build_until_converged(X: Any, settings: Settings) -> tuple[Ensemble, Silhouettes]:
-    """Add runs until the scores have settled: until `relative_error` is at most `CONVERGED`.
+    """Add runs until the scores have settled, in their order and in their level.
 
+    That is until `relative_error` is at most `CONVERGED` and `half_width` at most `WITHIN`.
     Returns the ensemble with the silhouettes of its runs. Fits and silhouettes of earlier batches
     are kept: a batch costs its own fits and one pass over the distances.
     """
@@ -73,15 +96,18 @@ def build_until_converged(X: Any, settings: Settings) -> tuple[Ensemble, Silhoue
             ensemble = assemble(runs)
             model = match_ensemble(ensemble, scoring).with_components(X)
             scored = model.training_fields(X, (s, nearest), quiet=True)
-            error = relative_error(scored["scores"], scored["standard_errors"])
-            if error <= CONVERGED or tried >= MOST_RUNS:
+            counted = scoring.count_runs(ensemble.labels)
+            error = relative_error(scored["scores"], _jackknife_alone(scored, counted, scoring))
+            width = half_width(scored["standard_errors"])
+            if (error <= CONVERGED and width <= WITHIN) or tried >= MOST_RUNS:
                 break
         elif tried >= MOST_RUNS:
             check_enough(runs, tried)
-    if error > CONVERGED:
+    if error > CONVERGED or width > WITHIN:
         warn_user(
-            f"After {tried} runs the scores have not settled: their median standard error is "
-            f"{error:.2f} of their interquartile range, above {CONVERGED}. Another number of "
+            f"After {tried} runs the scores have not settled: for 5 % of the points they may be "
+            f"off by {width:.3f} or more, and their median jackknife error is {error:.2f} of their "
+            f"interquartile range; at most {WITHIN} and {CONVERGED} are meant. Another number of "
             "clusters may suit the data better."
         )
     recipe.warn_of(runs)

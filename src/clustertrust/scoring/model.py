@@ -23,6 +23,7 @@ from clustertrust.geometry.component import NORMALIZATIONS, mean_and_std
 from clustertrust.geometry.measuring import measure, sampling_error, warn_of_single_clusters
 from clustertrust.kernels import backend
 from clustertrust.matching import Matchings, match_runs
+from clustertrust.reasons import Chance
 from clustertrust.results import Confidence
 from clustertrust.scoring.components import (
     Components,
@@ -164,12 +165,17 @@ class Model:
         return self.fields(rows[first], of, self.silhouettes(rows, X, training=training), X)
 
     def confidence(
-        self, fields: Mapping[str, Any], *, frame: Any = None, numbered: bool = False
+        self,
+        fields: Mapping[str, Any],
+        *,
+        frame: Any = None,
+        numbered: bool = False,
+        chance: Chance | None = None,
     ) -> Confidence:
         """Make the record of these fields; `frame` gives the kind and index of its table.
 
         `numbered` names clusters 0, 1, …, as in `CAKE`, instead of by the labels of the reference
-        run.
+        run. `chance` is what data without clusters hardly reach, if that can be computed.
         """
         names = self.clusters.names[self.reference]
         of_labels = self.ensemble.label_names[self.reference]
@@ -184,6 +190,7 @@ class Model:
             agreement=self.scoring.agreement,
             unassigned=self.scoring.unassigned,
             frame=frame,
+            chance=chance,
         )
 
     def fields(self, rows: Ints, of: Ints, silhouettes: Silhouettes, X: Any = None) -> Arrays:

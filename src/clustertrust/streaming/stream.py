@@ -17,6 +17,7 @@ import numpy as np
 from clustertrust._errors import ParameterError
 from clustertrust._types import Array, Arrays, Ints
 from clustertrust._validation import check_matrix
+from clustertrust.chance import chance_of
 from clustertrust.columns import FIELDS
 from clustertrust.consensus import most_central
 from clustertrust.ensemble import Ensemble, assemble
@@ -27,6 +28,7 @@ from clustertrust.ensemble.recipe import Recipe, draw_seeds
 from clustertrust.files.sources import Block
 from clustertrust.geometry.measuring import GEOMETRIES, warn_of_single_clusters
 from clustertrust.matching import match_runs
+from clustertrust.reasons import Chance
 from clustertrust.results import Confidence
 from clustertrust.scoring.model import Model
 from clustertrust.scoring.settings import Scoring, Settings
@@ -97,10 +99,12 @@ class Streamed:
     ----------
     built : the runs; scoring takes one more pass than they did
     model : the model that scores points
+    chance : what data without clusters hardly reach, from the sample
     """
 
     built: Built
     model: Model
+    chance: Chance | None
 
     @property
     def scorer(self) -> BlockScorer:
@@ -123,7 +127,7 @@ class Streamed:
 
     def confidence(self, fields: dict[str, Any]) -> Confidence:
         """Return the record of these fields."""
-        return self.model.confidence(fields, numbered=True)
+        return self.model.confidence(fields, numbered=True, chance=self.chance)
 
 
 def check_streaming(reader: BlockReader, scoring: Scoring) -> Scoring:
@@ -164,7 +168,7 @@ def fit_stream(reader: BlockReader, settings: Settings) -> Streamed:
     scoring = check_streaming(reader, settings.scoring)
     built = build_stream(reader, settings.recipe)
     model = model_of(built.totals, built.ensemble, scoring).with_components(built.sample.X)
-    return Streamed(built, model)
+    return Streamed(built, model, chance_of(built.sample.X, settings.recipe, model))
 
 
 def collect(streamed: Streamed, reader: BlockReader) -> Confidence:

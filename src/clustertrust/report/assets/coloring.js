@@ -74,10 +74,10 @@ function numbers(value, m) {
 
 // [name, text, group] of what the points can be coloured by; the score is the page's own.
 function colourChoices(data) {
-  const own = ["stability", "geometry", "persistence"].filter((name) => data.points[name]);
+  const own = ["stability", "geometry", "persistence", "second_opinions"].filter((name) => data.points[name]);
   return [
     ["score", "score", ""], ["cluster", "cluster", ""], ...(data.reasons ? [["reason", "reason", ""]] : []),
-    ...own.map((name) => [`part:${name}`, name, ""]),
+    ...own.map((name) => [`part:${name}`, name.replace("_", " "), ""]),
     ...(data.values?.columns ?? []).map((name, j) => [`column:${j}`, name, "Columns"]),
     ...categoryColumns(data).map(({ name, at }) => [`own:${at}`, name, "Categories"]),
   ];

@@ -116,6 +116,8 @@ const capital = (text) => text[0].toUpperCase() + text.slice(1);
 const clusterName = (data, code) => (code < 0 ? "none" : data.clusters[code]);
 const count = (n) => n.toLocaleString("en-US");
 const fixed = (value, digits = 3) => (Number.isNaN(value) ? "–" : value.toFixed(digits));
+// Never 0.000: an error that is not 0 is rounded up. Nothing for 0, and where there is none.
+const errorText = (error) => (error > 0 ? fixed(Math.max(error, 0.001)) : "");
 const percent = (share) => {
   if (share > 0 && share < 0.005) return "<1 %";
   return share < 1 && share >= 0.995 ? ">99 %" : `${Math.round(100 * share)} %`;

@@ -314,6 +314,8 @@ class Report {
       facts.push(`median score ${fixed((sorted[(scored - 1) >> 1] + sorted[scored >> 1]) / 2, 2)}`);
     }
     if (scored && data.threshold_origin) facts.push(data.threshold_origin);
+    $("verdict").hidden = !data.verdict;
+    $("verdict").textContent = data.verdict;
     $("facts").textContent = facts.join(" · ");
     if (scored === data.n) $("show-unscored").remove();
     this.colours = fillChoices($("colour"), colourChoices(data));

@@ -1,7 +1,7 @@
 // The panel on one point: why it scored as it did, and its values beside those of the two clusters it could belong to.
 
 const COMPONENTS = {
-  stability: "Stability", geometry: "Geometry", persistence: "Persistence",
+  stability: "Stability", geometry: "Geometry", persistence: "Persistence", second_opinions: "Second opinions",
   silhouette_mean: "Mean silhouette", silhouette_std: "Its spread",
 };
 
@@ -11,11 +11,11 @@ function describePoint(data, row, threshold) {
   const cluster = points.label[row], rival = points.rival ? points.rival[row] : -1;
   const score = points.score[row];
   const kind = Number.isNaN(score) ? "unscored" : isKept(score, threshold) ? "kept" : "dropped";
-  const error = points.standard_error ? points.standard_error[row] : NaN;
+  const error = points.standard_error ? errorText(points.standard_error[row]) : "";
   const parts = [
     element("p", { class: "verdict" },
       element("span", { class: `score large ${kind}` }, fixed(score)),
-      Number.isNaN(error) || error < 0.0005 ? null : element("span", { class: "muted" }, `± ${fixed(error)}`),
+      error ? element("span", { class: "muted" }, `± ${error}`) : null,
       element("span", { class: "muted" }, kind === "unscored" ? "no score" : kind),
     ),
     element("p", {},

@@ -5,10 +5,11 @@ const COLUMNS = [
   { key: "id", text: "Point", about: "its id" },
   { key: "label", text: "Cluster", about: "consensus of the runs" },
   { key: "score", text: "Score", number: true, about: "0: ambiguous, 1: sure" },
-  { key: "standard_error", text: "±", number: true, about: "standard error of the score over the runs; empty: less than 0.0005" },
+  { key: "standard_error", text: "±", number: true, about: "standard error of the score over other runs; empty: 0" },
   { key: "stability", text: "Stability", number: true, about: "how far the runs agree on it" },
   { key: "geometry", text: "Geometry", number: true, about: "silhouette, mean less spread over the runs" },
   { key: "persistence", text: "Persistence", number: true, about: "posterior its label keeps when clusters take their own spread" },
+  { key: "second_opinions", text: "Others", number: true, about: "second opinions: share of the runs of other methods that give it this cluster" },
   { key: "votes", text: "Votes", about: "share of the runs for each cluster; sorted by the largest" },
   { key: "rival", text: "Rival", about: "second most votes, else the nearest other cluster" },
   { key: "reason", text: "Why" },
@@ -27,10 +28,10 @@ class PointTable {
     this.arrange();
   }
 
-  // Whether a column differs from point to point: errors that all round to 0, or votes that all agree, say nothing.
+  // Whether a column differs from point to point: errors that are all 0, or votes that all agree, say nothing.
   says(key) {
     const { points, m } = this.data;
-    if (key === "standard_error") return points.standard_error.some((error) => error >= 0.0005);
+    if (key === "standard_error") return points.standard_error.some((error) => error > 0);
     if (key !== "votes") return true;
     for (let row = 0; row < m; row++) if (this.strength(row) < 1) return true;
     return false;
@@ -226,7 +227,7 @@ class PointTable {
     if (key === "reason") return wrap(this.brief(row));
     if (key === "votes") return wrap(...voteBar(data, row));
     const value = data.points[key][row];
-    if (key === "standard_error" && value < 0.0005) return wrap(); // ± 0.000 is no news
+    if (key === "standard_error") return wrap(errorText(value));
     if (key !== "score") return wrap(fixed(value));
     const kind = Number.isNaN(value) ? "unscored" : isKept(value, this.threshold) ? "kept" : "dropped";
     return wrap(element("span", { class: `score ${kind}` }, fixed(value)));

@@ -1,0 +1,183 @@
+"""Does the default threshold keep few points of data without clusters, and the right ones of others?
+
+Draws of noise of 500 points, clustered with k = 2, 3 and 5, and the sets of `development.py` with k the number of
+classes: the share kept by half of the median, the share above chance, and what is right among both. k-means with 20 runs.
+
+`python -m experiments.research.chance.run` is a trial, `--full` has 12 draws of each kind and k, and writes the tables.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from clustertrust import CAKE
+from clustertrust.evaluation import correctness
+from clustertrust.reasons import NO_STRUCTURE, WEAK_STRUCTURE, first_threshold
+from experiments.paper.page import markdown
+from experiments.paper.results import write
+from experiments.research import command, folder
+from experiments.research.development import sets
+
+N, KS = 500, (2, 3, 5)
+FUSIONS = ("harmonic", "refined", "combined")
+
+
+def ball(rng: Generator) -> NDArray:
+    """Uniform in a ball of three dimensions."""
+    X = rng.normal(size=(N, 3))
+    return X / np.linalg.norm(X, axis=1, keepdims=True) * rng.random((N, 1)) ** (1 / 3)
+
+
+def correlated(rng: Generator) -> NDArray:
+    """One Gaussian with a covariance of its own."""
+    return rng.normal(size=(N, 5)) @ rng.normal(size=(5, 5))
+
+
+def likert(rng: Generator, mood: float = 0.0) -> NDArray:
+    """Eight answers from 1 to 5, which a mood of each person may move together."""
+    moved = mood * rng.normal(size=(N, 1))
+    return np.clip(np.round(3 + moved + rng.normal(size=(N, 8))), 1, 5)
+
+
+def bent(rng: Generator, width: float, noise: float) -> NDArray:
+    """An arc of this width, in radians."""
+    angle = rng.uniform(-width / 2, width / 2, N)
+    return 3 * np.column_stack([np.cos(angle), np.sin(angle)]) + noise * rng.normal(size=(N, 2))
+
+
+NOISE: dict[str, Callable[[Generator], NDArray]] = {
+    "ball": ball,
+    "box": lambda rng: rng.random((N, 4)),
+    "gaussian": lambda rng: rng.normal(size=(N, 6)),
+    "correlated": correlated,
+    "t3": lambda rng: rng.standard_t(3, (N, 4)),
+    "likert": likert,
+    "likert, moods": lambda rng: likert(rng, 0.7),
+    "exponential": lambda rng: rng.exponential(size=(N, 3)),
+    "log-normal": lambda rng: np.exp(rng.normal(size=(N, 3))),
+    "banana": lambda rng: bent(rng, 2.0, 0.4),
+    "ring segment": lambda rng: bent(rng, 4.0, 0.2),
+}
+# Those for which a level is claimed; skewed and bent shapes, and answers that are cut off at the ends of a scale
+# together, are a known weakness.
+CLAIMED = ("ball", "box", "gaussian", "correlated", "t3", "likert")
+
+
+def measure(X: NDArray, k: int, fusion: str, seed: int, y: NDArray | None = None) -> dict[str, Any]:
+    """What both rules keep of a data set, and how much of it is right."""
+    warnings.simplefilter("ignore")
+    began = time.perf_counter()
+    cake = CAKE(k, fusion=fusion, random_state=seed, n_jobs=1, device="cpu").fit(X)
+    fitted = time.perf_counter()
+    cut = cake.confidence_.cut()
+    seconds = {"seconds_fit": fitted - began, "seconds_cut": time.perf_counter() - fitted}
+    rules = {
+        "median": cake.scores_ > first_threshold(cake.scores_),
+        "chance": cake.scores_ > (np.nan if cut.chance is None else cut.chance),
+        "default": cake.scores_ > cut.threshold,
+    }
+    found: dict[str, Any] = {"fusion": fusion, "k": k, "chance": cut.chance}
+    found |= {f"kept_{rule}": kept.mean() for rule, kept in rules.items()}
+    if y is not None:
+        right = correctness(cake.labels_, y)
+        found["right"] = right.mean()
+        found |= {
+            f"right_{rule}": right[kept].mean() if kept.any() else np.nan
+            for rule, kept in rules.items()
+        }
+    return found | seconds
+
+
+def noise_row(kind: str, k: int, draw: int, fusion: str) -> dict[str, Any]:
+    """One draw of noise."""
+    seed = np.random.SeedSequence([list(NOISE).index(kind), k, draw])
+    X = NOISE[kind](np.random.default_rng(seed))
+    return {"kind": kind, "draw": draw} | measure(X, k, fusion, draw)
+
+
+def set_row(position: int, fusion: str) -> dict[str, Any]:
+    """One set of known classes."""
+    case = sets()[position]
+    return {"dataset": case.name, "n": len(case.X)} | measure(case.X, case.k, fusion, 0, case.y)
+
+
+def percent(value: float) -> str:
+    """A share as a percentage, or a dash."""
+    return "–" if np.isnan(value) else f"{value:.0%}"
+
+
+def table_of_noise(rows: pd.DataFrame) -> str:
+    """Mean share kept of each kind of noise, and how often it is more than that without structure."""
+    claimed = rows[rows["kind"].isin(CLAIMED)]
+    groups = [(kind, rows[rows["kind"] == kind]) for kind in NOISE] + [("the first six", claimed)]
+    lines = [
+        [
+            fusion,
+            kind,
+            str(len(some)),
+            percent(some["kept_median"].mean()),
+            percent(some["kept_chance"].mean()),
+            percent((some["kept_chance"] <= NO_STRUCTURE).mean()),
+            percent((some["kept_chance"] > WEAK_STRUCTURE).mean()),
+        ]
+        for fusion in rows["fusion"].unique()
+        for kind, group in groups
+        for some in [group[group["fusion"] == fusion]]
+    ]
+    head = ["fusion", "data without clusters", "draws", "kept by half of the median"]
+    return markdown([*head, "above chance", "called “no structure”", "called “clear”"], lines)
+
+
+def table_of_sets(rows: pd.DataFrame) -> str:
+    """What both rules keep of each set, and how much of that is right."""
+    shares = ["right", "kept_median", "right_median", "kept_chance", "right_chance"]
+    lines = []
+    for fusion in rows["fusion"].unique():
+        some = rows[rows["fusion"] == fusion]
+        lines += [
+            [fusion, r["dataset"], f"{r['chance']:g}", *(percent(r[name]) for name in shares)]
+            for _, r in some.iterrows()
+        ]
+        lines.append([fusion, "**mean**", "", *(percent(some[name].mean()) for name in shares)])
+    head = ["fusion", "dataset", "chance", "right", "kept by half of the median", "right of these"]
+    return markdown([*head, "above chance", "right of these"], lines)
+
+
+def main() -> None:
+    """Run, and write tables."""
+    full = command("chance", __doc__, "all draws: some minutes on 16 cores").parse_args().full
+    fusions, draws = (FUSIONS, 12) if full else (FUSIONS[:1], 1)
+    noise = [(kind, k, d, f) for f in fusions for kind in NOISE for k in KS for d in range(draws)]
+    known = [(i, f) for f in fusions for i in range(len(sets()))]
+    with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
+        of_sets = pool.map(set_row, *zip(*known, strict=True))
+        of_noise = pool.map(noise_row, *zip(*noise, strict=True), chunksize=4)
+        tables = {"noise": pd.DataFrame(list(of_noise)), "sets": pd.DataFrame(list(of_sets))}
+    results = folder("chance", full=full)
+    for name, rows in tables.items():
+        write(results / f"chance_{name}.csv", rows.to_csv(index=False, float_format="%.6g"))
+    times = pd.concat(tables.values())
+    ratio = (times["seconds_cut"] / times["seconds_fit"]).median()
+    page = (
+        f"{table_of_noise(tables['noise'])}\n\n{table_of_sets(tables['sets'])}\n\n"
+        f"Time of the threshold: median {times['seconds_cut'].median():.2f} s on one core, largest "
+        f"{times['seconds_cut'].max():.2f} s; {ratio:.1f} times that of the fit.\n"
+    )
+    write(results / "chance.md", page)
+    print(page)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

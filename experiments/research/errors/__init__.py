@@ -1,0 +1,1 @@
+"""Do standard errors cover what many runs give?"""

@@ -1,0 +1,122 @@
+"""One row of a table and its scores → why it scored as it did, in words and beside its clusters."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from clustertrust.cli.points import ROW, Points
+from clustertrust.cli.printing import name_of
+from clustertrust.cli.reporting import read_scored_points
+from clustertrust.cli.request import ExplainRequest
+from clustertrust.cli.sidecar_plan import as_scored, how_read
+from clustertrust.cli.terminal import echo
+from clustertrust.reasons import SENTENCES
+
+# Columns that are compared.
+LISTED = 12
+COMPONENTS = ("stability", "geometry", "persistence", "second_opinions")
+
+
+def explain(request: ExplainRequest) -> None:
+    """Print why a row scored as it did."""
+    columns = as_scored(request.scores, request.columns)
+    points, table, _ = read_scored_points(request.scores, request.data, columns)
+    position = _position(request.row, points.ids, name_of(request.data))
+    row = table.iloc[position]
+    lines = [*how_read(request.columns, columns, None), *_in_words(request.row, row)]
+    if not points.kept[position]:
+        why = "" if points.why is None else f": {points.why[position]}"
+        lines.append(f"The row was left out{why}.")
+    else:
+        lines += _beside_clusters(points, table, position)
+    lines += _other_values(points, position)
+    echo("\n".join(lines))
+
+
+def _position(name: str, ids: pd.Index, source: str) -> int:
+    """Return where the row stands that the user named, or whose number was given."""
+    if ids.name == ROW:
+        if name.isdecimal() and int(name) < len(ids):
+            return int(name)
+        raise ValueError(
+            f"ROW={name!r}: {source} has rows 0 to {len(ids) - 1}. Give such a number, or name the "
+            "rows by a column with --id."
+        )
+    texts = ids.map(str)
+    places = np.flatnonzero(texts == name)
+    if places.size == 1:
+        return int(places[0])
+    if places.size:
+        raise ValueError(
+            f"ROW={name!r} names {places.size} rows; name another column with --id, or drop it."
+        )
+    near = difflib.get_close_matches(name, texts[:100_000], 1)
+    hint = f"did you mean {near[0]!r}?" if near else f"they look like {str(ids[0])!r}."
+    raise ValueError(f"ROW={name!r} is not the name of a row in the column {ids.name}; {hint}")
+
+
+def _in_words(name: str, row: pd.Series) -> list[str]:
+    """Return label, score, rival, components and reason, as far as the file has them."""
+    if pd.isna(row["score"]):
+        return [f"Row {name}: no score."]
+    error = row.get("standard_error", np.nan)
+    error = "" if pd.isna(error) else f" ± {error:.3f}"
+    lines = [f"Row {name}: cluster {row['label']}, score {row['score']:.3f}{error}."]
+    parts = [part for part in COMPONENTS if pd.notna(row.get(part, np.nan))]
+    if parts:
+        said = ", ".join(f"{part.replace('_', ' ')} {row[part]:.3f}" for part in parts)
+        lines.append(f"{said[0].upper()}{said[1:]}.")
+    if pd.notna(row.get("rival")):
+        lines.append(f"Rival: cluster {row['rival']}.")
+    choice = row.get("second_choice")
+    if pd.notna(choice) and choice != row["label"]:
+        lines.append(f"Most runs of other methods put it into cluster {choice}.")
+    suggested = row.get("suggested")
+    if pd.notna(suggested) and suggested != row["label"]:
+        lines.append(f"Suggested: cluster {suggested}.")
+    reason = row.get("reason")
+    if reason in SENTENCES:
+        lines.append(f"{reason.capitalize()}: {SENTENCES[reason]}")
+    return lines
+
+
+def _beside_clusters(points: Points, table: pd.DataFrame, position: int) -> list[str]:
+    """Return the row's values beside the means of its cluster and of its rival, as a table."""
+    X = points.unscaled
+    row = table.iloc[position]
+    if not isinstance(X, pd.DataFrame) or pd.isna(row["label"]):
+        return []
+    numbers = X.select_dtypes("number")
+    labels = table["label"][points.kept].to_numpy()
+    values = numbers.iloc[int(points.kept[:position].sum())]
+    clusters = [row["label"]] + ([row["rival"]] if pd.notna(row.get("rival")) else [])
+    beside: dict[str, Any] = {"this row": values}
+    for cluster in clusters:
+        beside[f"cluster {cluster}"] = numbers[labels == cluster].mean()
+    shown = pd.DataFrame(beside)
+    if len(clusters) == 2:
+        # Distances in standard deviations: what speaks most for the rival comes first.
+        spread = numbers.std(ddof=0).replace(0.0, np.nan)
+        own, other = (
+            (shown["this row"] - shown[name]).abs() / spread for name in shown.columns[1:]
+        )
+        shown["nearer to"] = np.where(other < own, str(clusters[1]), str(clusters[0]))
+        shown = shown.loc[(own - other).sort_values(ascending=False, kind="stable").index]
+    head = "\nIts values, and the means of the clusters"
+    more = f"\n… and {len(shown) - LISTED} more columns" if len(shown) > LISTED else ""
+    text = shown.head(LISTED).to_string(float_format=lambda value: f"{value:.4g}")
+    return [f"{head}:", f"{text}{more}"]
+
+
+def _other_values(points: Points, position: int) -> list[str]:
+    """Return the values of columns that were not clustered."""
+    if points.original is None or points.plan is None:
+        return []
+    used = {column.name for column in points.plan.used}
+    others = [name for name in points.original if str(name) not in used]
+    said = ", ".join(f"{name} = {points.original[name].iloc[position]}" for name in others[:LISTED])
+    return [f"\nNot clustered: {said}."] if others else []

@@ -1,0 +1,1 @@
+"""Data like the given ones, but without clusters."""

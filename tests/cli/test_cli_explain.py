@@ -1,0 +1,66 @@
+"""`clustertrust explain`: one row in words, and beside its cluster and its rival."""
+
+import pandas as pd
+import pytest
+from command import run
+from sklearn.datasets import load_iris
+
+IRIS = load_iris(as_frame=True)
+NAMES = [f"f{i}" for i in range(150)]
+
+
+@pytest.fixture
+def scored(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = IRIS.data.assign(kind=IRIS.target.map({0: "s", 1: "v", 2: "w"}))
+    table.insert(0, "flower", NAMES)
+    table.to_csv("data.csv", index=False)
+    fast = ("-k", "3", "--runs", "4", "--seed", "0", "--drop", "kind")
+    run("score", "data.csv", *fast, "--id", "flower", "--out", "scores.csv")
+    run("score", "data.csv", *fast, "--drop", "flower", "--out", "numbered.csv")
+    return pd.read_csv("scores.csv", index_col="flower")
+
+
+def test_a_named_row_beside_its_clusters_by_a_plain_mean(scored):
+    printed = run("explain", "data.csv", "scores.csv", "f52").stdout
+    row = scored.loc["f52"]
+    assert f"Row f52: cluster {row['label']}, score {row['score']:.3f} ± " in printed
+    assert f"Rival: cluster {row['rival']}." in printed
+    assert "Not clustered: flower = f52, kind = v." in printed
+    labels = scored["label"].to_numpy()
+    for cluster in (row["label"], row["rival"]):
+        mean = IRIS.data["petal width (cm)"][labels == cluster].mean()
+        assert f"{mean:.4g}" in printed
+    order = [line.split("  ")[0] for line in printed.splitlines() if "(cm)" in line]
+    own, other = (IRIS.data[labels == cluster].mean() for cluster in (row["label"], row["rival"]))
+    values, spread = IRIS.data.iloc[52], IRIS.data.std(ddof=0)
+    speaks = ((values - own).abs() - (values - other).abs()) / spread
+    assert order == speaks.sort_values(ascending=False).index.tolist()
+
+
+def test_a_row_by_its_number(scored):
+    printed = run("explain", "data.csv", "numbered.csv", "52").stdout
+    assert printed.split("\n")[1].startswith("Row 52: cluster")
+
+
+@pytest.mark.parametrize(
+    ("typed", "message"),
+    [
+        (("scores.csv", "f520"), "is not the name of a row in the column flower; did you mean"),
+        (("numbered.csv", "150"), "has rows 0 to 149"),
+        (("numbered.csv", "x"), "has rows 0 to 149"),
+    ],
+)
+def test_a_row_that_is_not_there(scored, typed, message):
+    assert message in run("explain", "data.csv", *typed, code=1).stderr
+
+
+def test_a_row_that_was_left_out(scored):
+    table = pd.read_csv("data.csv")
+    table.loc[3, "petal width (cm)"] = None
+    table.to_csv("gaps.csv", index=False)
+    drop = ("--drop", "kind", "--drop-missing")
+    run("score", "gaps.csv", "-k", "3", "--runs", "4", "--id", "flower", *drop, "--out", "g.csv")
+    printed = run("explain", "gaps.csv", "g.csv", "f3").stdout
+    assert "Row f3: no score." in printed
+    assert "The row was left out" in printed

@@ -1,0 +1,284 @@
+"""The default threshold: what data without clusters hardly reach."""
+
+import json
+import pickle
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from scipy import sparse
+from scipy.spatial.distance import pdist, squareform
+from sklearn.datasets import load_wine, make_blobs
+from sklearn.preprocessing import scale
+
+import clustertrust.chance
+from clustertrust import CAKE, Runs, audit, confidence
+from clustertrust.cli import cli
+from clustertrust.reasons import NO_STRUCTURE, Chance, cut, first_threshold
+from clustertrust.report import build_report
+
+WINE = scale(load_wine().data)
+NOISE = np.random.default_rng(0).normal(size=(600, 6))
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """How often chance was computed."""
+    calls = []
+    level = clustertrust.chance._level
+
+    def count(*args):
+        calls.append(args)
+        return level(*args)
+
+    monkeypatch.setattr(clustertrust.chance, "_level", count)
+    return calls
+
+
+def halves(X, rng):
+    """Cut at a random quantile of the first column."""
+    return (X[:, 0] > np.quantile(X[:, 0], rng.uniform(0.2, 0.8))).astype(int)
+
+
+def by_hand(X, k, draws=5):
+    """The larger 95 % quantile of scores of Gaussian data and of boxes, made in another way."""
+    rng = np.random.default_rng(12)
+    mean, spread = X.mean(axis=0), np.cov(X.T)
+    values, axes = np.linalg.eigh(spread)
+    sides = np.sqrt(12 * np.maximum(values, 0))
+    gaussians = [rng.multivariate_normal(mean, spread, len(X)) for _ in range(draws)]
+    boxes = [(rng.uniform(-0.5, 0.5, X.shape) * sides) @ axes.T for _ in range(draws)]
+    cake = CAKE(k, n_runs=10, random_state=1)
+    levels = [
+        np.quantile(np.concatenate([cake.fit(drawn).scores_ for drawn in kind]), 0.95)
+        for kind in (gaussians, boxes)
+    ]
+    return max(levels)
+
+
+def test_chance_is_the_larger_quantile_of_scores_of_data_without_clusters():
+    for X, k in ((WINE, 3), (NOISE[:300, :2], 4)):
+        found = CAKE(k, n_runs=10, random_state=0).fit(X).confidence_.cut()
+        assert found.rule == "chance"
+        assert found.chance == pytest.approx(by_hand(X, k), abs=0.08)
+        assert round(found.chance, 2) == found.chance
+
+
+# Shapes without clusters, and those for which the fusion takes more than two components
+@pytest.mark.parametrize("fusion", ["harmonic", "refined", "combined"])
+def test_noise_is_seldom_kept(fusion):
+    rng = np.random.default_rng(3)
+    ball = rng.normal(size=(300, 3))
+    ball *= rng.uniform(size=(300, 1)) ** (1 / 3) / np.linalg.norm(ball, axis=1, keepdims=True)
+    draws = {
+        "ball": ball,
+        "box": rng.uniform(size=(300, 4)),
+        "gaussian": rng.normal(size=(300, 5)),
+        "correlated": rng.normal(size=(300, 3)) @ [[1, 0, 0], [0.8, 0.5, 0], [0.2, 0.3, 0.4]],
+        "t3": rng.standard_t(3, size=(300, 4)),
+        "likert": rng.integers(1, 6, size=(300, 6)).astype(float),
+    }
+    shares = {
+        (name, k): CAKE(k, fusion=fusion, random_state=0).fit(X).confidence_.cut().share
+        for name, X in draws.items()
+        for k in (2, 4)
+    }
+    assert np.mean([*shares.values()]) <= 0.1
+    # Half of the median keeps three quarters and more of each.
+    assert sum(share > NO_STRUCTURE for share in shares.values()) <= 2, shares
+
+
+def test_nothing_is_core_in_noise_and_the_verdict_comes_first():
+    cake = CAKE(3, random_state=0).fit(NOISE)
+    assert "core" not in set(cake.to_frame()["reason"])
+    assert cake.summary().startswith("No structure: scores are no higher than in data without")
+    assert "try choose_k." in cake.summary()
+    assert cake.explain(0).reason != "core"
+    assert "since data without clusters reach" in str(cake.explain(0))
+    # what was asked for stands
+    assert (cake.to_frame(threshold=0)["reason"] == "core").mean() > 0.9
+
+
+def test_clusters_are_found_and_said_to_be_there():
+    cake = CAKE(3, random_state=0).fit(WINE)
+    found = cake.confidence_.cut()
+    kept = cake.scores_ > found.threshold
+    assert kept.mean() == found.share > 0.4
+    assert cake.summary().startswith(f"Clear structure: {found.share:.0%} of the rows score above")
+    right = [np.bincount(load_wine().target[kept & (cake.labels_ == k)]).max() for k in range(3)]
+    assert sum(right) / kept.sum() > 0.97
+    assert f"above {found.chance:g}, which data without clusters hardly reach)" in cake.summary()
+    assert set(cake.to_frame()["reason"][kept]) == {"core"}
+
+
+@pytest.mark.parametrize(
+    ("share", "said"), [(0.1, "No structure"), (0.11, "Weak structure: 11%"), (0.31, "Clear")]
+)
+def test_the_verdict_goes_by_the_share_above_chance(share, said):
+    scores = np.where(np.arange(100) < round(100 * share), 0.8, 0.2)
+    at = cut(scores, chance=0.5)
+    assert at.share == share
+    assert str(at.verdict).startswith(said)
+    assert at.threshold == (1.0 if share <= 0.1 else 0.5)
+    assert cut(scores, 0.3, chance=0.5).threshold == 0.3
+    assert cut(scores, 0.3, chance=0.5).verdict == at.verdict
+
+
+def test_it_is_computed_once_and_not_by_the_fit(asked):
+    cake = CAKE(3, n_runs=4, random_state=0).fit(WINE)
+    cake.predict(WINE)
+    cake.score_samples(WINE)
+    assert asked == []
+    cake.to_frame()
+    cake.summary()
+    cake.explain(0)
+    cake.judge(WINE)
+    cake.confidence_.reasons()
+    assert len(asked) == 1
+
+
+def test_a_stored_model_knows_it(asked, tmp_path):
+    cake = CAKE(3, n_runs=4, random_state=0).fit(WINE)
+    cake.save(tmp_path / "m")
+    assert len(asked) == 1
+    again = CAKE.load(tmp_path / "m")
+    assert again.confidence_.cut() == cake.confidence_.cut()
+    assert again.summary() == cake.summary()
+    assert pickle.loads(pickle.dumps(again)).summary() == cake.summary()
+    assert len(asked) == 1
+
+
+def test_a_pickled_model_computes_it_too():
+    cake = CAKE(3, n_runs=4, random_state=0).fit(WINE)
+    assert pickle.loads(pickle.dumps(cake)).confidence_.cut() == cake.confidence_.cut()
+
+
+def test_it_follows_from_the_seed_alone():
+    levels = [CAKE(3, random_state=0, n_jobs=n).fit(WINE).confidence_.cut() for n in (1, 2, None)]
+    assert levels[0] == levels[1] == levels[2]
+
+
+def test_many_points_and_a_checkpoint_cost_no_more(asked, tmp_path):
+    X = make_blobs(5000, 3, centers=4, random_state=0)[0]
+    runs = Runs(12, checkpoint=tmp_path / "runs")
+    cake = CAKE(4, n_runs=runs, geometry="rms", random_state=0).fit(X)
+    before = sorted((tmp_path / "runs").iterdir())
+    assert cake.confidence_.cut().share > 0.3
+    ((points, settings, _),) = asked
+    assert points.shape == (1000, 3)
+    assert settings.recipe.count() == 10
+    assert settings.scoring.geometry.name == "rms"
+    assert sorted((tmp_path / "runs").iterdir()) == before
+
+
+def test_it_works_for_runs_that_vary_and_for_any_method():
+    X = make_blobs(150, centers=[[0, 0, 0], [4, 0, 0], [1, 4, 0]], random_state=0)[0]
+    options = [
+        {"n_runs": "auto"},
+        {"resample": 0.8},
+        {"vary": {"n_clusters": range(2, 5)}, "agreement": "jaccard", "n_clusters": None},
+        {"clusterer": ["kmeans", "gmm"]},
+        {"clusterer": "leiden", "n_clusters": None, "agreement": "jaccard"},
+        {"metric": "manhattan", "clusterer": "kmedoids"},
+        {"clusterer": halves, "n_clusters": None},
+        {"geometry": "graph"},
+        {"fusion": "combined"},
+    ]
+    for option in options:
+        cake = CAKE(**{"n_clusters": 3, "n_runs": 6, "random_state": 0} | option).fit(X)
+        assert cake.confidence_.cut().rule == "chance", option
+
+
+def test_without_it_half_of_the_median_is_named():
+    distances = squareform(pdist(WINE))
+    labels = CAKE(3, n_runs=4, random_state=0).fit(WINE).ensemble_
+    table = pd.DataFrame({"a": WINE[:, 0], "b": np.where(WINE[:, 1] > 0, "x", "y")})
+
+    def of_these(X, rng):
+        if len(X) == len(WINE) and np.array_equal(X, WINE):
+            return rng.permuted(labels.labels[:, 0])
+        raise ValueError("no other data")
+
+    results = [
+        confidence(WINE, labels),
+        audit(WINE, labels.labels[:, 0], n_runs=4, random_state=0),
+        CAKE(3, clusterer="kmedoids", metric="precomputed").fit(distances).confidence_,
+        CAKE(3, clusterer="kmedoids", metric="gower").fit(table).confidence_,
+        CAKE(3, n_runs=3).fit(sparse.csr_array(WINE)).confidence_,
+        CAKE(n_runs=3, clusterer=of_these).fit(WINE).confidence_,
+    ]
+    for result in results:
+        at = result.cut()
+        assert (at.rule, at.verdict) == ("median", None)
+        assert at.threshold == first_threshold(result.scores)
+        assert f"above {at.threshold:g}, half of the median)" in result.summary()
+
+
+def test_memory_mapped_data_have_the_cut_of_the_sample(tmp_path):
+    from sklearn import config_context
+
+    X = make_blobs(3000, 4, centers=3, random_state=1)[0]
+    np.save(tmp_path / "x.npy", X)
+    with config_context(working_memory=0.1):
+        cake = CAKE(3, n_runs=4, random_state=0).fit(np.load(tmp_path / "x.npy", mmap_mode="r"))
+    assert cake.n_passes_ > 1
+    at = cake.confidence_.cut()
+    assert (at.rule, at.share > 0.9) == ("chance", True)
+
+
+def test_the_command_says_the_same(tmp_path):
+    path = tmp_path / "noise.csv"
+    X = pd.DataFrame(NOISE, columns=list("abcdef"))
+    X.to_csv(path, index=False)
+    typed = ["score", str(path), "-k", "3", "--runs", "8", "--seed", "0"]
+    told = CliRunner().invoke(cli, typed).output
+    assert told.startswith("No structure: ")
+    assert "try choose-k." in told
+    printed = json.loads(CliRunner().invoke(cli, [*typed, "--json"]).output)
+    at = CAKE(3, n_runs=8, random_state=0).fit(pd.read_csv(path)).confidence_.cut()
+    assert (printed["chance"], printed["threshold"]) == (at.chance, at.threshold)
+    assert (printed["above_chance"], printed["threshold_rule"]) == (at.share, "chance")
+    assert printed["verdict"].startswith("No structure")
+    assert "core" not in printed["reasons"]
+    missing = CliRunner().invoke(cli, ["score", str(path)])
+    assert missing.exit_code == 2
+    assert "choose-k" in missing.stderr
+
+
+def test_the_page_begins_with_it(tmp_path):
+    scores = np.linspace(0, 1, 101)
+    table = pd.DataFrame({"label": 0, "score": scores})
+    page = build_report(table, chance=0.4)
+    assert page["verdict"].startswith("Clear structure: 59% ")
+    assert page["threshold"] == 0.4
+    assert page["threshold_origin"] == (
+        "the threshold starts at 0.4, which data without clusters hardly reach"
+    )
+    assert build_report(table, chance=0.95)["threshold"] == 1
+    assert build_report(table)["verdict"] == ""
+    cake = CAKE(3, n_runs=4, random_state=0).fit(WINE)
+    cake.report(tmp_path / "page.html")
+    assert str(cake.confidence_.cut().verdict) in (tmp_path / "page.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_a_page_of_written_scores_keeps_the_rows_that_are_core_in_them(tmp_path, k):
+    X = pd.DataFrame(WINE if k == 3 else NOISE)
+    X.to_csv(tmp_path / "x.csv", index=False)
+    typed = ["score", str(tmp_path / "x.csv"), "-k", str(k), "--runs", "4", "--out"]
+    assert CliRunner().invoke(cli, [*typed, str(tmp_path / "s.csv")]).exit_code == 0
+    typed = ["report", str(tmp_path / "s.csv"), "--data", str(tmp_path / "x.csv"), "--out"]
+    assert CliRunner().invoke(cli, [*typed, str(tmp_path / "r.html")]).exit_code == 0
+    page = (tmp_path / "r.html").read_text("utf-8")
+    threshold = float(re.search(r'"threshold": ?([0-9.]+)', page)[1])
+    scores = pd.read_csv(tmp_path / "s.csv")
+    kept = scores["score"] > threshold
+    assert (kept == (scores["reason"] == "core")).all()
+    assert kept.any() == (k == 3)
+
+
+def test_a_known_level_is_not_computed():
+    assert Chance(known=0.3).level == 0.3
+    assert Chance(lambda: 0.2).level == 0.2
