@@ -194,14 +194,22 @@ def test_members_that_disagree_leave_doubt(blobs):
     assert sure.plausible == (3,)
     assert torn.confidence < sure.confidence
     assert {2, 3} <= set(torn.plausible)
-    assert "or perhaps" in torn.summary()
-    assert "or perhaps" not in sure.summary()
+    bars = (
+        torn.summary().split("with their probabilities:\n")[1].splitlines()[: len(torn.plausible)]
+    )
+    p = dict(zip(torn.n_clusters.tolist(), torn.probability, strict=True))
+    for bar in bars:
+        k, probability, length = bar.split()
+        assert float(probability) == pytest.approx(p[int(k)], abs=0.006)
+        assert len(length) == max(1, round(40 * p[int(k)]))
+    assert {int(bar.split()[0]) for bar in bars} == set(torn.plausible)
+    assert "with their probabilities" not in sure.summary()
 
 
 def test_the_summary_says_which_signals_count(blobs):
     flat, late = [0] * 4, [3, 2, 1, 0]
     full = made(blobs, separation=late, likelihood=flat, stability=flat)
-    assert "Each signal alone: likelihood 2, stability 2. Not counted: separation 5. The" in (
+    assert "Each signal alone: likelihood 2, stability 2. Not counted: separation 5. Pl" in (
         full.summary()
     )
     assert set(full.support) == {"prior", "likelihood", "stability"}
@@ -220,6 +228,8 @@ def test_where_the_higher_family_explains_it_no_k_is_recommended(blobs):
     assert (profile.best, profile.strongest) == (1, 3)
     assert profile.plausible == (1, 3)
     assert "1: no k stands out from one cloud" in profile.summary()
+    assert "\nFor 1: data without clusters stand out as far at some k (p = " in profile.summary()
+    assert f"\nFor {profile.strongest}: the most probable of the others; " in profile.summary()
     assert "If there are clusters, 3 clusters" in profile.summary()
 
 

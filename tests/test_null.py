@@ -382,7 +382,7 @@ def test_the_summary_says_what_was_found(iris):
     assert "not part of the verdict" in text
     low = dict.fromkeys(iris.families, np.zeros(19))
     assert (
-        "\nStructured: more than the box and the gaussian would show (p = 0.05"
+        "\nStructured: more than the box and the gaussian would show (p at most 0.05"
         in replace(iris, means=low).summary()
     )
     mixed = {**low, "gaussian": np.ones(19)}

@@ -79,6 +79,11 @@ class NullTest:
         return means[highest], stds[highest]
 
     @property
+    def n_surrogates(self) -> int:
+        """B, number of surrogates of each family."""
+        return len(next(iter(self.means.values())))
+
+    @property
     def null(self) -> Floats:
         """(q,) mean of the surrogates of the family whose mean is highest at this k."""
         return self._rivals()[0]
@@ -91,8 +96,7 @@ class NullTest:
     @property
     def excess_error(self) -> Floats:
         """(q,) s √(1 + 1/B), s the spread over surrogates: error of the data and the mean of B."""
-        B = len(next(iter(self.means.values())))
-        return np.asarray(self._rivals()[1] * np.sqrt(1 + 1 / B))
+        return np.asarray(self._rivals()[1] * np.sqrt(1 + 1 / self.n_surrogates))
 
     @property
     def adjusted(self) -> Floats:

@@ -52,6 +52,11 @@ def p_value(value: float | Floats, null: Floats) -> Any:
     return (1 + at_least) / (1 + len(null))
 
 
+def p_text(p: float, n_surrogates: int) -> str:
+    """Return a p-value as text; the smallest that so many surrogates can show is a limit."""
+    return f"p {'at most' if p <= 1 / (n_surrogates + 1) + 1e-12 else '='} {p:.2g}"
+
+
 @dataclass(frozen=True)
 class NullReference:
     """The scores of a data set beside those of surrogates without clusters.
@@ -190,8 +195,8 @@ class NullReference:
         for name in self.families:
             null, aside = self.means[name], "" if name in VERDICT else ", not part of the verdict"
             lines.append(
-                f"  {name}: {null.mean():.3f} ± {null.std():.3f} in {len(null)} surrogates, p = "
-                f"{self.p_values[name]:.2g}{aside}"
+                f"  {name}: {null.mean():.3f} ± {null.std():.3f} in {len(null)} surrogates, "
+                f"{p_text(self.p_values[name], len(null))}{aside}"
             )
         lines.append(self._verdict())
         if len(self.far_out):
@@ -205,8 +210,8 @@ class NullReference:
         if self.structured:
             rivals = " and the ".join(self.verdict_families)
             return (
-                f"Structured: more than the {rivals} would show (p = {self.p_value:.2g}, level "
-                f"{self.level:g})."
+                f"Structured: more than the {rivals} would show "
+                f"({p_text(self.p_value, self.n_surrogates)}, level {self.level:g})."
             )
         rivals = " or the ".join(
             name for name in self.verdict_families if self.p_values[name] > self.level
