@@ -9,7 +9,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.ensemble import ExtraTreesClassifier
 
 from clustertrust._errors import InputError, ParameterError
-from clustertrust._parallel import count_threads
+from clustertrust._parallel import count_threads, map_blocks
 from clustertrust._types import Array, Floats, Ints
 from clustertrust._validation import check_floats, is_frame
 from clustertrust.ensemble.fitting import seed_parameters
@@ -106,24 +106,28 @@ def cross_validate(
     P = np.zeros((len(labels), k))
     parts = [(labelled[fold != part], labelled[fold == part]) for part in np.unique(fold)]
     rest = np.flatnonzero(labels < 0)
-    for number, (train, to) in enumerate([*parts, (labelled, rest)]):
-        if to.size:
-            model = _fitted(X, labels, train, classifier, [seed, number], n_jobs)
-            P[np.ix_(to, model.classes_)] = model.predict_proba(X[to])
+    parts += [(labelled, rest)] if rest.size else []
+
+    def predict(number: int) -> None:
+        train, to = parts[number]
+        model = _fitted(X, labels, train, classifier, [seed, number])
+        P[np.ix_(to, model.classes_)] = model.predict_proba(X[to])
+
+    # Our trees alone: others may not stand several threads. Each fold is grown and asked by one
+    # thread, since trees that share threads add up their votes, and round, in any order.
+    threads = count_threads(n_jobs) if isinstance(classifier, str) else 1
+    for _ in map_blocks(predict, iter(range(len(parts))), threads):
+        pass
     return P
 
 
-def _fitted(
-    X: Any, labels: Ints, train: Ints, classifier: Any, seed: list[int], n_jobs: int | None
-) -> Any:
+def _fitted(X: Any, labels: Ints, train: Ints, classifier: Any, seed: list[int]) -> Any:
     """Fit a classifier, with this seed if it is random, to the points at positions `train`."""
     rng = np.random.default_rng(seed)
     state = int(rng.integers(2**31))
     if isinstance(classifier, str):
         some = np.sort(rng.permutation(train)[:MOST_ROWS])
-        trees = ExtraTreesClassifier(TREES, random_state=state, n_jobs=count_threads(n_jobs))
-        # Threads add up the votes of trees in any order, and so round in any.
-        return trees.fit(X[some], labels[some]).set_params(n_jobs=1)
+        return ExtraTreesClassifier(TREES, random_state=state, n_jobs=1).fit(X[some], labels[some])
     model = clone(classifier)
     model.set_params(**dict.fromkeys(seed_parameters(model), state))
     return model.fit(X[train], labels[train])
