@@ -140,7 +140,7 @@ def test_labellings_are_changed_as_told(name):
 
 
 def test_votes_are_measured_in_one_condition():
-    rows = pd.DataFrame(votes.measure(votes.Condition("judged", "wine", "random", 0.05)))
+    rows = pd.DataFrame(votes.measure(votes.Condition("judged", "uneven blobs", "random", 0.05)))
     by_signal = rows.set_index("signal")
     assert {votes.OURS, "runs", *votes.RIVALS} <= set(by_signal.index)
     assert by_signal.loc[votes.OURS, "auroc"] > 0.95
