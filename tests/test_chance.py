@@ -130,6 +130,9 @@ def test_it_is_computed_once_and_not_by_the_fit(asked):
     cake = CAKE(3, n_runs=4, random_state=0).fit(WINE)
     cake.predict(WINE)
     cake.score_samples(WINE)
+    cake.to_frame(threshold=0.5)
+    cake.explain(0, threshold=0.5)
+    cake.judge(WINE, threshold=0.5)
     assert asked == []
     cake.to_frame()
     cake.summary()

@@ -214,7 +214,7 @@ def test_the_summary_says_which_signals_count(blobs):
     )
     assert set(full.support) == {"prior", "likelihood", "stability"}
     fewer = made(blobs, separation=late, stability=flat)
-    assert "Each signal alone: separation 5, stability 2. The" in fewer.summary()
+    assert "Each signal alone: separation 5, stability 2. Pl" in fewer.summary()
 
 
 def test_where_the_higher_family_explains_it_no_k_is_recommended(blobs):

@@ -525,7 +525,7 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
             )
         frame = frame_of(X)
         X, rows = self._place(X)
-        threshold = self.confidence_.cut(threshold).threshold
+        threshold = self.confidence_.cut().threshold if threshold is None else threshold
         fields = self.model_.new_fields(X, rows)
         return self.model_.confidence(fields, frame=frame, numbered=True).to_frame(threshold)
 

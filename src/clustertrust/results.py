@@ -427,10 +427,14 @@ class Confidence(Record):
         level = None if self.chance is None else self.chance.level
         return cut(self.scores, threshold, level)
 
+    def _at(self, threshold: float | None) -> Cut:
+        """Return where the scores are cut; chance is not computed for a threshold that is given."""
+        return self.cut() if threshold is None else cut(self.scores, threshold)
+
     def reasons(self, threshold: float | None = None) -> pd.Categorical:
         """Return the reason of each point, (n,); see :func:`clustertrust.reasons.reasons`."""
         whole = self.compute()
-        threshold = whole.cut(threshold).threshold
+        threshold = whole._at(threshold).threshold
         names = ("labels", "scores", "stability", "silhouette_mean", "silhouette_std")
         return reasons(*(getattr(whole, name) for name in names), threshold=threshold)
 
@@ -564,7 +568,7 @@ class Confidence(Record):
             `print` says it in words.
         """
         i, by_name = self._position(point)
-        at = self.cut(threshold)
+        at = self._at(threshold)
         one = self.compute(slice(i, i + 1))
         row = {
             name: np.asarray(values).tolist()[0]
