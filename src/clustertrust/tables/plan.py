@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from clustertrust._errors import InputError, Message, Wording, as_python, literal, rendered
 from clustertrust._types import Bools, Ints
-from clustertrust._validation import check_choice, warn_user
+from clustertrust._validation import check_choice, check_whole_numbers, warn_user
 from clustertrust.tables.values import (
     as_categories,
     as_numbers,
@@ -391,6 +391,14 @@ class TablePlan:
             f"If so, say {_named(option, names, most, wording)}."
             for (reason, option), names in _grouped(doubted).items()
         ]
+
+    def check_whole_numbers(self, frame: pd.DataFrame, source_name: str) -> None:
+        """Raise if a column is used as numbers and holds whole ones that floats cannot hold."""
+        names = [column.name for column in self.used if column.use != "category"]
+        try:
+            check_whole_numbers(frame[names])
+        except ValueError as error:
+            raise ValueError(f"{source_name}: {error}") from error
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as JSON holds it."""
