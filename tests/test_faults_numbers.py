@@ -209,6 +209,33 @@ def test_integers_beyond_2_to_the_53(folder, how, suffix):
     refused(f"x.{suffix}", "whole numbers beyond", how)
 
 
+@pytest.mark.parametrize(
+    ("suffix", "how"), [("csv", "whole"), ("csv", "blocks"), ("jsonl", "whole")]
+)
+def test_integers_from_2_to_the_64_up(folder, suffix, how):
+    rows = [(2**64 + 1000 + i % 7, i * i % 9973) for i in range(40_000)]
+    if suffix == "csv":
+        lines = ["a,b", *(f"{a},{b}" for a, b in rows)]
+    else:
+        lines = [f'{{"a": {a}, "b": {b}}}' for a, b in rows]
+    Path(f"x.{suffix}").write_text("\n".join(lines) + "\n")
+    told = score(f"x.{suffix}", *FAST, *HOW[how], code=1).stderr
+    assert f"x.{suffix}: X has whole numbers beyond 2**53 in column 'a', such as 184467440" in told
+
+
+def test_long_numbers_that_name_rows_or_are_categories_stay(folder):
+    rows = [f"{2**64 + i},{2**70 + i % 2},{i % 3 * 10},{i % 5}" for i in range(60)]
+    Path("x.csv").write_text("\n".join(["key,code,a,b", *rows]))
+    score("x.csv", "-k", "3", "--runs", "3", "--id", "key", "--category", "code")
+
+
+@pytest.mark.parametrize("make", [list, pd.DataFrame, lambda rows: np.array(rows, dtype=object)])
+def test_integers_from_2_to_the_64_up_in_memory(make):
+    with pytest.raises(ValueError, match=r"such as 18446744073709551617.* Subtract"):
+        confidence(make([[2**64 + i, i] for i in range(3)]), [[0, 0, 1], [0, 1, 1]])
+    confidence(make([[2**64, 1], [2**65, 2], [2**66, 3]]), [[0, 0, 1], [0, 1, 1]])
+
+
 @pytest.mark.parametrize("make", [np.array, list, pd.DataFrame, "polars"])
 @pytest.mark.parametrize("dtype", [np.int64, np.uint64])
 def test_integers_beyond_2_to_the_53_in_memory(make, dtype):

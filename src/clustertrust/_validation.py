@@ -303,29 +303,56 @@ def as_type(X: Any, dtype: Any) -> Any:
     return X.astype(dtype)
 
 
+# Python converts no longer texts to numbers.
+MOST_DIGITS = 4000
+
+
 def check_whole_numbers(X: Any) -> None:
     """Raise for whole numbers that are no longer the same as floats: beyond 2**53 neighbours become
     one.
     """
     for name, values in _whole_columns(X):
-        if not values.size or max(abs(int(values.max())), abs(int(values.min()))) <= 2**53:
-            continue
-        rounded = values.astype(np.float64)
-        # Rounded up to where the type ends: no way back.
-        beyond = rounded >= float(np.iinfo(values.dtype).max)
-        lost = beyond | (np.where(beyond, 0, rounded).astype(values.dtype) != values)
-        if lost.any():
+        lost = _first_lost(values) if values.dtype == object else _first_lost_of(values)
+        if lost is not None:
             raise ValueError(
-                f"X has whole numbers beyond 2**53 in column {name!r}, such as "
-                f"{int(values[lost][0])}, which 64-bit floats cannot distinguish from their "
-                "neighbours. Subtract the column's smallest from it, or leave it out if it names "
-                "the rows."
+                f"X has whole numbers beyond 2**53 in column {name!r}, such as {lost}, which "
+                "64-bit floats cannot distinguish from their neighbours. Subtract the column's "
+                "smallest from it, or leave it out if it names the rows."
             )
 
 
+def _first_lost(values: Array) -> int | None:
+    """Return the first whole number, in Python's own or as text, that is another one as a float."""
+    for value in pd.unique(values):
+        text = value.strip() if isinstance(value, str) else value
+        if isinstance(text, str):
+            if not (text.lstrip("+-").isdecimal() and len(text) < MOST_DIGITS):
+                continue
+        elif not isinstance(text, int):
+            continue
+        number = int(text)
+        # Those beyond all floats are refused by another check.
+        if 2**53 < abs(number) < 10**308 and int(float(number)) != number:
+            return number
+    return None
+
+
+def _first_lost_of(values: Array) -> int | None:
+    """Return the same for an array of whole numbers of 64 bits."""
+    if not values.size or max(abs(int(values.max())), abs(int(values.min()))) <= 2**53:
+        return None
+    rounded = values.astype(np.float64)
+    # Rounded up to where the type ends: no way back.
+    beyond = rounded >= float(np.iinfo(values.dtype).max)
+    lost = beyond | (np.where(beyond, 0, rounded).astype(values.dtype) != values)
+    return int(values[lost][0]) if lost.any() else None
+
+
 def _whole_columns(X: Any) -> Iterator[tuple[Any, Array]]:
-    """Names and values of the columns that hold whole numbers of 64 bits."""
+    """Names and values of the columns that hold whole numbers of 64 bits, or may hold longer."""
     if is_frame(X):
+        for name, column in _columns_of(X, ("object", "str")):
+            yield name, column.to_numpy().astype(object)
         for name, column in _columns_of(X, ("int64", "uint64")):
             present = column.dropna() if isinstance(X, pd.DataFrame) else column.drop_nulls()
             unsigned = str(column.dtype).lower().startswith("u")
@@ -336,7 +363,11 @@ def _whole_columns(X: Any) -> Iterator[tuple[Any, Array]]:
             X = np.asarray(X)
         except ValueError:  # ragged; a later check reports it
             return
-    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "iu" and X.dtype.itemsize == 8:
+    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype == object:
+        yield from enumerate(X.T)
+    elif (
+        isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "iu" and X.dtype.itemsize == 8
+    ):
         wide = np.abs(X.astype(np.float64)) >= 2.0**53
         for j in np.flatnonzero(wide.any(axis=0)):
             yield int(j), X[:, j]

@@ -134,8 +134,32 @@ def test_stopped_in_the_middle_nothing_is_left(folder, where, sent, code):
     assert running.returncode == code
     assert files(folder) == before
     assert Path("s.csv").read_text() == "old"
-    if sent == signal.SIGINT:
-        assert err.strip() == "Stopped; nothing is half-written."
+    assert err.strip() == "Stopped; nothing is half-written."
+
+
+STUBBORN = """
+import sys, threading, time
+from clustertrust.cli import cli, jobs
+def write_scores(*args):
+    try:
+        threading.Thread(target=time.sleep, args=(600,)).start()  # Python waits for it at the end
+        print("now", flush=True)
+        time.sleep(600)
+    except SystemExit:
+        time.sleep(600)
+jobs.write_scores = write_scores
+cli(["score", "plain.csv", "-k", "3", "--runs", "3", "--out", "s.csv"])
+"""
+
+
+def test_a_request_to_end_is_met_by_whatever_waits(folder):
+    before = files(folder)
+    running = process(code=STUBBORN, cwd=folder)
+    assert running.stdout.readline() == "now\n"
+    running.send_signal(signal.SIGTERM)
+    _, err = running.communicate(timeout=60)
+    assert (running.returncode, err.strip()) == (143, "Stopped; nothing is half-written.")
+    assert files(folder) == before
 
 
 INTERRUPTED_AT_AN_IMPORT = """

@@ -5,6 +5,7 @@ Exit codes: 0 done, 1 failure, 2 wrong use, 130 stopped by Ctrl-C, 143 by a requ
 
 from __future__ import annotations
 
+import os
 import shlex
 import signal
 import sys
@@ -12,7 +13,7 @@ import threading
 import traceback
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from typing import Any
 
@@ -22,6 +23,7 @@ from clustertrust._errors import Wording, message_of
 from clustertrust._interrupts import INTERRUPTED, STOPPED
 from clustertrust.cli.commands import COMMANDS
 from clustertrust.cli.declaring import debug_option
+from clustertrust.cli.outputs import remove_drafts
 from clustertrust.cli.terminal import Examples, echo
 from clustertrust.cli.wording import CliWording
 
@@ -29,6 +31,8 @@ __all__ = ["cli", "main"]
 
 # 128 + the signal, as shells have it.
 TERMINATED = 143
+# Seconds to tidy up in.
+GRACE = 3.0
 EXPECTED = (ValueError, TypeError, OSError, ImportError, RuntimeError, MemoryError)
 
 
@@ -125,9 +129,27 @@ def _notes_for_warnings(state: Mapping[str, Any]) -> Iterator[None]:
 
 @contextmanager
 def _ended_in_order() -> Iterator[None]:
-    """Exit in order when the system ends the process, so that temporary files are removed."""
+    """Exit in order when the system ends the process, so that temporary files are removed.
+
+    Where that takes longer than `GRACE`, such as in a library that waits for its threads, the
+    process ends all the same.
+    """
+
+    def end() -> None:
+        with suppress(OSError):
+            remove_drafts()
+        os._exit(TERMINATED)
 
     def leave(*_: Any) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        os.write(2, f"{STOPPED}\n".encode())
+        late = threading.Timer(GRACE, end)
+        late.daemon = True
+        try:
+            late.start()
+        except RuntimeError:
+            # No memory for another thread
+            end()
         sys.exit(TERMINATED)
 
     # Signals are the main thread's.
@@ -138,7 +160,8 @@ def _ended_in_order() -> Iterator[None]:
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        if signal.getsignal(signal.SIGTERM) is leave:
+            signal.signal(signal.SIGTERM, before)
 
 
 def _version(ctx: click.Context, _: click.Parameter, value: bool) -> None:

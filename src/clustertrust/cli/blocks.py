@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from clustertrust._progress import progress
-from clustertrust._validation import check_whole_numbers
 from clustertrust.cli.options import ReadOptions
 from clustertrust.cli.planning import named_problems, preparer_for
 from clustertrust.cli.points import reading_of
@@ -54,7 +53,8 @@ class Prepared(Source):
 
     def _block(self, frame: pd.DataFrame, before: int) -> Block:
         plan = self.preparer.plan_
-        check_whole_numbers(frame[[column.name for column in plan.used]])
+        paths = [str(path) for path in getattr(self.source, "paths", ())]
+        plan.check_whole_numbers(frame, paths[0] if len(paths) == 1 else "The table")
         columns = plan.read(frame)
         positions, why = np.arange(before, before + len(frame)), None
         ids = None if self.id is None else frame[self.id].to_numpy()

@@ -13,6 +13,7 @@ import os
 import shutil
 import stat
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +25,9 @@ PICTURES = (".png", ".svg", ".pdf")
 LAST = "--out"
 PAGES = (".html", ".htm")
 SUFFIXES = {"--plot": PICTURES, "--report": PAGES}
+# Hidden folders in use, and what is held while their files take their places.
+_DRAFTS: set[Path] = set()
+_MOVING = threading.RLock()
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -138,6 +142,7 @@ def staged(paths: Mapping[str, Path]) -> Iterator[dict[str, Path]]:
             parent = None if option in special else path.parent
             if parent not in folders:
                 folders[parent] = Path(tempfile.mkdtemp(dir=parent, prefix=".clustertrust-"))
+                _DRAFTS.add(folders[parent])
             standins[option] = folders[parent] / path.name
         yield standins
         for option, target in targets.items():
@@ -145,11 +150,12 @@ def staged(paths: Mapping[str, Path]) -> Iterator[dict[str, Path]]:
                 os.fsync(file.fileno())
             standins[option].chmod(_mode(target))
         with _put_back_on_failure() as moved:
-            for option in sorted(targets, key=lambda option: option == LAST):
-                target, draft = targets[option], standins[option]
-                moved.append((target, _kept(target, folders[target.parent]), draft))
-                draft.replace(target)
-            _sync(folders)
+            with _MOVING:
+                for option in sorted(targets, key=lambda option: option == LAST):
+                    target, draft = targets[option], standins[option]
+                    moved.append((target, _kept(target, folders[target.parent]), draft))
+                    draft.replace(target)
+                _sync(folders)
             for option, path in special.items():
                 with standins[option].open("rb") as written, path.open("wb") as opened:
                     shutil.copyfileobj(written, opened)
@@ -163,6 +169,7 @@ def staged(paths: Mapping[str, Path]) -> Iterator[dict[str, Path]]:
     finally:
         for folder in folders.values():
             shutil.rmtree(folder, ignore_errors=True)
+            _DRAFTS.discard(folder)
 
 
 @contextmanager
@@ -203,6 +210,13 @@ def _sync(folders: Mapping[Path | None, Path]) -> None:
     for parent in folders:
         if parent is not None:
             sync_folder(parent)
+
+
+def remove_drafts() -> None:
+    """Remove what is being written, in a process that ends; wait for renames that have begun."""
+    with _MOVING:
+        for folder in list(_DRAFTS):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _mode(target: Path) -> int:

@@ -13,7 +13,6 @@ import pandas as pd
 from scipy import sparse
 
 from clustertrust._types import Array, Bools
-from clustertrust._validation import check_whole_numbers
 from clustertrust.cli.options import ReadOptions
 from clustertrust.cli.planning import (
     named_problems,
@@ -155,10 +154,7 @@ def read_points(
     has_names = table.adata is None and not isinstance(table.data.columns, pd.RangeIndex)
     preparer = _preparer(table, frame, columns, source_name, fitted, has_names=has_names)
     plan = preparer.plan_
-    try:
-        check_whole_numbers(frame[[column.name for column in plan.used]])
-    except ValueError as error:
-        raise ValueError(f"{source_name}: {error}") from error
+    plan.check_whole_numbers(frame, source_name)
     ids = _ids(table, frame, plan)
     if to_score:
         check_free(ids.name, source_name)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from clustertrust._errors import InputError, Message, Wording, as_python, literal, rendered
 from clustertrust._types import Bools, Ints
-from clustertrust._validation import check_choice, warn_user
+from clustertrust._validation import check_choice, check_whole_numbers, warn_user
 from clustertrust.tables.values import (
     as_categories,
     as_numbers,
@@ -393,6 +393,14 @@ class TablePlan:
         if others:
             lines.append(f"Please check {listed(others, most)} as well; the plan says why.")
         return lines
+
+    def check_whole_numbers(self, frame: pd.DataFrame, source_name: str) -> None:
+        """Raise if a column is used as numbers and holds whole ones that floats cannot hold."""
+        names = [column.name for column in self.used if column.use != "category"]
+        try:
+            check_whole_numbers(frame[names])
+        except ValueError as error:
+            raise ValueError(f"{source_name}: {error}") from error
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as JSON holds it."""
