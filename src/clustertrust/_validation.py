@@ -323,12 +323,13 @@ def check_whole_numbers(X: Any) -> None:
 
 def _first_lost(values: Array) -> int | None:
     """Return the first whole number, in Python's own or as text, that is another one as a float."""
-    for value in pd.unique(values):
+    # Only what can be a number: other objects need not have a hash.
+    candidates = [value for value in values if isinstance(value, int | str)]
+    for value in dict.fromkeys(candidates):
         text = value.strip() if isinstance(value, str) else value
-        if isinstance(text, str):
-            if not (text.lstrip("+-").isdecimal() and len(text) < MOST_DIGITS):
-                continue
-        elif not isinstance(text, int):
+        if isinstance(text, str) and not (
+            text.lstrip("+-").isdecimal() and len(text) < MOST_DIGITS
+        ):
             continue
         number = int(text)
         # Those beyond all floats are refused by another check.
