@@ -206,6 +206,9 @@ def _from_array(array: Array, where: str) -> Table:
         return Table(pd.DataFrame({name: array[name] for name in array.dtype.names}))
     if array.ndim not in {1, 2}:
         raise TableError(f"has shape {array.shape}{where}; a table is (points, columns).")
+    if array.dtype.kind in "cmM":
+        kind = "complex numbers" if array.dtype.kind == "c" else "dates or times"
+        raise TableError(f"holds {kind}{where}; store the columns as real numbers.")
     # Columns are named by their positions.
     return Table(pd.DataFrame(array.reshape(len(array), -1), copy=False))
 
