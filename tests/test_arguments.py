@@ -19,6 +19,7 @@ from clustertrust import (
     displays,
     select_top,
 )
+from clustertrust.answers import ask
 from clustertrust.baselines import (
     fuzzy_memberships,
     gmm_confidence,
@@ -344,3 +345,27 @@ def test_tables_with_values_beyond_their_range_make_no_report(cake):
     for name in ("stability", "silhouette_mean", "standard_error"):
         with pytest.raises(ValueError, match=f"table\\['{name}'\\] is 1e\\+300 in row 0"):
             build_report(cake.to_frame().assign(**{name: 1e300}))
+
+
+def test_numbers_beyond_all_floats_and_answers_that_are_none():
+    cake = CAKE(2, n_runs=3, random_state=0).fit(np.random.default_rng(0).normal(size=(30, 2)))
+    with pytest.raises(ValueError, match=r"threshold=1000.* is too large for a float"):
+        cake.to_frame(10**400)
+    with pytest.raises(ValueError, match=r"n=1000.* must be at most 1000000"):
+        ask(cake, 10**400)
+    with pytest.raises(TypeError, match="answers=3 must be Answers"):
+        ask(cake, 5, answers=3)
+
+
+@pytest.mark.parametrize(
+    ("array", "told"),
+    [
+        (np.ones((4, 2), dtype=complex), "holds complex numbers"),
+        (np.zeros((4, 2), dtype="M8[s]"), "holds dates or times"),
+        (np.zeros((4, 2), dtype="m8[s]"), "holds dates or times"),
+    ],
+)
+def test_arrays_of_other_than_real_numbers(tmp_path, array, told):
+    np.save(tmp_path / "x.npy", array)
+    with pytest.raises(ValueError, match=f"x.npy {told}; store the columns as real numbers"):
+        read_table(tmp_path / "x.npy")

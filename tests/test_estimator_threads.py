@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 import warnings
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.testing import assert_array_equal
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_info
 
-from clustertrust._parallel import collected_warnings, one_thread
+from clustertrust._parallel import collected_warnings, map_blocks, one_thread
 
 
 def limits_of_thread_pools():
@@ -255,3 +256,16 @@ print([name for name in ("numba", "llvmlite", "matplotlib", "polars", "hypothesi
 """
     done = run_python(code)
     assert (done.returncode, done.stdout, done.stderr) == (0, "[]\n", "")
+
+
+def test_whoever_stops_early_does_not_wait_for_work_that_has_not_begun():
+    done = []
+
+    def work(part):
+        time.sleep(0.05)
+        done.append(part)
+
+    results = map_blocks(work, iter(range(100)), threads=2)
+    next(results)
+    results.close()
+    assert len(done) <= 4

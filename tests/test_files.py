@@ -1,6 +1,7 @@
 """Tables in files: what comes back is what went in, names are kept, and odd files are told."""
 
 import gzip
+import importlib
 
 import numpy as np
 import pandas as pd
@@ -301,3 +302,26 @@ def test_blocks_of_text_are_the_same_by_pyarrow_and_by_pandas(tmp_path, monkeypa
                 assert (
                     one[name].fillna("missing").tolist() == other[name].fillna("missing").tolist()
                 )
+
+
+@pytest.mark.parametrize("suffix", [".xlsx", ".ods"])
+def test_text_that_begins_like_a_formula_stays_text(tmp_path, suffix):
+    pytest.importorskip("openpyxl" if suffix == ".xlsx" else "odf")
+    texts = ["=1+1", "+1", "-x", "@SUM(1)", '=HYPERLINK("x")', "plain"]
+    path = tmp_path / f"x{suffix}"
+    write_table(pd.DataFrame({"=name": texts, "a": range(6)}), path)
+    assert read_table(path).data["=name"].tolist() == texts
+    if suffix == ".xlsx":
+        sheet = importlib.import_module("openpyxl").load_workbook(path).active
+        assert {cell.data_type for row in sheet.iter_rows() for cell in row} == {"s", "n"}
+
+
+@pytest.mark.parametrize("suffix", [".xlsx", ".ods"])
+def test_control_characters_in_spreadsheets_are_refused_with_their_place(tmp_path, suffix):
+    pytest.importorskip("openpyxl" if suffix == ".xlsx" else "odf")
+    table = pd.DataFrame({"name": ["a", "b\x01c"], "a": [1, 2]})
+    with pytest.raises(ValueError, match=r"row 1 of column 'name' has a control .* such as .csv"):
+        write_table(table, tmp_path / f"x{suffix}")
+    with pytest.raises(ValueError, match="has a control character"):
+        write_table(table.rename(columns={"a": "a\x02"}).iloc[:1], tmp_path / f"x{suffix}")
+    write_table(pd.DataFrame({"name": ["line\nend", "tab\t"]}), tmp_path / f"x{suffix}")

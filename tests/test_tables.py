@@ -362,6 +362,42 @@ def test_rows_that_are_no_points():
     assert why.tolist() == ["left out: units", *[""] * 12, "left out: total row"]
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        ("reading", "precomputed", "a list of texts"),
+        ("na", "x", "a list of texts"),
+        ("rows", [[1]], "a list of pairs of a row and a reason"),
+        ("n_rows", "12", "a whole number"),
+        ("decimal", 3, "a text"),
+        ("thousands", 3, "a text"),
+    ],
+)
+def test_a_plan_with_a_value_of_another_type_is_refused(key, value, told):
+    kept = look(frame()).to_json()
+    with pytest.raises(ValueError, match=f"The plan has .* as '{key}'; it must be {told}"):
+        TablePlan.from_json(kept | {key: value})
+    TablePlan.from_json(kept | {"thousands": None, "na": None})
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        ("levels", "abc", "a list of texts"),
+        ("missing", ["x"], "a list of numbers"),
+        ("numeric", 1, "true or false"),
+        ("kind", None, "a text"),
+    ],
+)
+def test_a_column_of_a_plan_with_a_value_of_another_type_is_refused(key, value, told):
+    kept = look(frame()).to_json()
+    kept["columns"][0][key] = value
+    with pytest.raises(
+        ValueError, match=f"column 'a' of the plan has .*'{key}'; it must be {told}"
+    ):
+        TablePlan.from_json(kept)
+
+
 def test_a_plan_survives_json_and_names_what_is_wrong():
     plan = look(frame())
     kept = json.loads(json.dumps(plan.to_json()))

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import joblib
 import sklearn
+from joblib.parallel import SequentialBackend, ThreadingBackend
 from threadpoolctl import ThreadpoolController
 
 from clustertrust._errors import ParameterError
@@ -44,6 +45,12 @@ def count_threads(n_jobs: int | None) -> int:
         # What `joblib.parallel_config(n_jobs=…)` asks for
         _, n_jobs = joblib.parallel.get_active_backend()
     return int(joblib.cpu_count() if n_jobs is None else max(1, joblib.effective_n_jobs(n_jobs)))
+
+
+def has_own_threads() -> bool:
+    """Return whether work is for threads of this process: no other backend of joblib is chosen."""
+    backend, _ = joblib.parallel.get_active_backend(prefer="threads")
+    return isinstance(backend, ThreadingBackend | SequentialBackend)
 
 
 def memory_budget() -> int:
@@ -81,11 +88,16 @@ def map_blocks(
     with ThreadPoolExecutor(threads) as pool:
         ahead = itertools.islice(parts, max(threads, AT_ONCE))
         waiting = [pool.submit(function, part) for part in ahead]
-        while waiting:
-            yield waiting.pop(0).result()
-            following = next(parts, None)
-            if following is not None:
-                waiting.append(pool.submit(function, following))
+        try:
+            while waiting:
+                yield waiting.pop(0).result()
+                following = next(parts, None)
+                if following is not None:
+                    waiting.append(pool.submit(function, following))
+        finally:
+            # Whoever stops early waits for what has begun, not for what has not.
+            for future in waiting:
+                future.cancel()
 
 
 @functools.cache

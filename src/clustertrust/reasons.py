@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from clustertrust._errors import Message
 from clustertrust._types import Bools, Floats, Ints
-from clustertrust._validation import check_same_length
+from clustertrust._validation import check_number, check_same_length
 
 __all__ = ["first_threshold"]
 
@@ -273,6 +273,7 @@ def check_threshold(threshold: Any) -> float:
     """Return a threshold; an infinite one keeps every point or none."""
     if not isinstance(threshold, numbers.Real) or isinstance(threshold, bool | np.bool_):
         raise TypeError(f"threshold={threshold!r} must be a number, such as {THRESHOLD}.")
-    if np.isnan(float(threshold)):
+    value = check_number("threshold", threshold)
+    if np.isnan(value):
         raise ValueError("threshold=nan keeps nothing; give a number.")
-    return float(threshold)
+    return value

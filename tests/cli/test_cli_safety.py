@@ -351,6 +351,18 @@ def test_a_traceback_is_shown_when_asked_for(folder, place):
     assert result.stderr.splitlines()[-1].startswith("Error: -k 300 is more")
 
 
+def test_out_of_memory_is_told_in_one_line_with_a_remedy(folder, monkeypatch):
+    def fail(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr(jobs, "read_points", fail)
+    told = run("score", "plain.csv", *FAST, code=1).stderr
+    assert told == (
+        "Error: Out of memory.\n"
+        "Use fewer rows or columns; `score --memory` reads a large file in blocks.\n"
+    )
+
+
 def test_what_should_not_happen_is_told_too(folder, monkeypatch):
     def fail(*_, **__):
         raise KeyError("x")

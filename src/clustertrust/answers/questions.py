@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from clustertrust._errors import ParameterError
+from clustertrust._errors import ParameterError, ParameterTypeError
 from clustertrust._types import Bools, Floats, Ints
-from clustertrust._validation import check_count
+from clustertrust._validation import MOST, check_count
 from clustertrust.answers.features import Features
 from clustertrust.answers.judging import Answers
 from clustertrust.answers.learned import LearnedConfidence, learn_from
@@ -116,7 +116,9 @@ def ask(
     (30, 20)
     """
     source = scored(cake, X)
-    m = check_count("n", n, at_least=1)
+    m = check_count("n", n, at_least=1, at_most=MOST)
+    if not isinstance(answers, Answers | None):
+        raise ParameterTypeError("answers", answers, "must be Answers, such as Answers.of(…)")
     size = round(m * RANDOM_SHARE) if n_random is None else n_random
     size = check_count("n_random", size, at_least=0, at_most=m)
     before = Answers.none(source) if answers is None else answers

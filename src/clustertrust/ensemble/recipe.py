@@ -19,7 +19,14 @@ from sklearn.exceptions import ConvergenceWarning
 from clustertrust._dask import client_of_joblib, run_on_workers
 from clustertrust._devices import GPU
 from clustertrust._errors import Message, ParameterError, literal, worded
-from clustertrust._parallel import check_jobs, count_threads, one_blas_thread, stop
+from clustertrust._parallel import (
+    check_jobs,
+    count_threads,
+    has_own_threads,
+    map_blocks,
+    one_blas_thread,
+    stop,
+)
 from clustertrust._progress import progress
 from clustertrust._types import Ints
 from clustertrust._validation import (
@@ -504,7 +511,10 @@ def run_all(
     done: list[Run | Failure] = []
     # Once for all runs: setting it for each takes longer than clustering small data.
     with one_blas_thread:
-        if client is None:
+        if client is None and has_own_threads():
+            # joblib waits without end for a thread that ran out of memory.
+            results = map_blocks(lambda job: _work(X, *job), iter(jobs), _threads(X, recipe))
+        elif client is None:
             work = joblib.delayed(_work)
             parallel = joblib.Parallel(
                 n_jobs=_threads(X, recipe), prefer="threads", return_as="generator"

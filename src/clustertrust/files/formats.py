@@ -64,7 +64,7 @@ def _json(suffixes: tuple[str, ...], *, lines: bool) -> Format:
 def _sheets(suffix: str, engine: Any) -> Format:
     """Return a format of spreadsheets."""
     read = partial(whole.read_sheet, engine=engine)
-    write = partial(pd.DataFrame.to_excel, index=False, engine=engine)
+    write = partial(whole.write_sheet, engine=engine)
     return Format((suffix,), read, write, options=("sheet", "skip_rows"), needs=(engine, "excel"))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import io
 import json
+import re
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import IO, Any, cast
@@ -219,6 +220,9 @@ def _from_array(array: Array, where: str) -> Table:
         return Table(pd.DataFrame({name: array[name] for name in array.dtype.names}))
     if array.ndim not in {1, 2}:
         raise TableError(f"has shape {array.shape}{where}; a table is (points, columns).")
+    if array.dtype.kind in "cmM":
+        kind = "complex numbers" if array.dtype.kind == "c" else "dates or times"
+        raise TableError(f"holds {kind}{where}; store the columns as real numbers.")
     # Columns are named by their positions.
     return Table(pd.DataFrame(array.reshape(len(array), -1), copy=False))
 
@@ -252,3 +256,38 @@ def _stored_column(column: pd.Series) -> Array:
         return column.to_numpy(bool)
     values = zip(column, column.isna(), strict=True)
     return np.array(["" if missing else str(value) for value, missing in values], str)
+
+
+# What no spreadsheet can hold: its XML has no such characters.
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
+def write_sheet(table: pd.DataFrame, path: Path, engine: Any) -> None:
+    """Write a spreadsheet; text stays text, also where it begins like a formula."""
+    _refuse_control(table, path.name)
+    with pd.ExcelWriter(path, engine=engine) as writer:
+        table.to_excel(writer, index=False)
+        if engine != "openpyxl":
+            return
+        for sheet in writer.sheets.values():
+            for cell in (cell for row in sheet.iter_rows() for cell in row):
+                # A person's text that begins with = would be run by whoever opens the file.
+                if cell.data_type == "f":
+                    cell.data_type, cell.quotePrefix = "s", True
+
+
+def _refuse_control(table: pd.DataFrame, file: str) -> None:
+    """Raise for a text with characters that no spreadsheet can hold."""
+    remedy = "which a spreadsheet cannot hold; write another format, such as .csv."
+    for j, name in enumerate(table.columns):
+        if _CONTROL.search(str(name)):
+            raise ValueError(f"{file}: column {name!r} has a control character, {remedy}")
+        column = table.iloc[:, j]
+        if pd.api.types.is_numeric_dtype(column.dtype):
+            continue
+        for i, value in enumerate(column):
+            if isinstance(value, str) and _CONTROL.search(value):
+                raise ValueError(
+                    f"{file}: row {i} of column {str(name)!r} has a control character "
+                    f"({value[:40]!r}), {remedy}"
+                )
