@@ -109,6 +109,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
     >>> print(preparer.plan_)
     Clustered: 1 of 2 columns (price).
     Names the rows: id.
+    Not clustered: none.
     Scale: none.
     """
 
