@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -77,7 +77,14 @@ class Between(click.FloatRange):
         return number
 
 
-class Parsed(click.ParamType[Any]):
+if TYPE_CHECKING:
+    AnyType = click.ParamType[Any]
+else:
+    # Older releases of click have no type of values.
+    AnyType = click.ParamType
+
+
+class Parsed(AnyType):
     """What a function makes of a typed text; its ValueError says what is wrong with it."""
 
     def __init__(self, metavar: str, parse: Callable[[str], Any]) -> None:
