@@ -15,9 +15,9 @@ test-full: chromium .venv/installed-for-tests
 # What users get, which .venv is not: there the extras for tests hold back some packages, and others are always at hand.
 # Plain has the newest of everything and no extra, lowest the oldest versions that pyproject.toml allows. What needs an extra
 # is skipped in both. Chosen by file, since a marker deselects a test only after its file has been imported.
-CORE := $(addprefix tests/, test_answers_deciding.py test_auditing.py test_ensemble.py test_estimator.py \
-	test_estimator_arguments.py test_files.py test_matching.py test_report.py test_results.py test_table_doubts.py \
-	test_tables.py cli/test_cli.py cli/test_cli_answers.py)
+CORE := $(addprefix tests/, test_answers_deciding.py test_auditing.py test_chance.py test_ensemble.py test_estimator.py \
+	test_estimator_arguments.py test_files.py test_matching.py test_opinions.py test_preparer.py test_report.py \
+	test_results.py test_table_doubts.py test_tables.py cli/test_cli.py cli/test_cli_answers.py)
 RUN_CORE := -m pytest -q -r fE -p no:cacheprovider -n auto --dist loadgroup $(CORE)
 
 test-plain: .venv-plain/installed
