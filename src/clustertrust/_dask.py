@@ -2,8 +2,8 @@
 
 A task holds everything needed to repeat it, so a worker that dies costs only time: the scheduler
 has its tasks done again elsewhere. Scattered data exist only on workers and are lost with the last
-of them, so here data are a task too. Nothing waits for ever: the scheduler is asked at intervals
-whether it has workers.
+of them, so here data are a task too. Nothing waits for ever for workers: the scheduler is asked at
+intervals whether it has some. That it finishes what they can do is left to it.
 """
 
 from __future__ import annotations
