@@ -547,9 +547,8 @@ def _threads(X: Any, recipe: Recipe) -> int:
     """Return the number of runs at a time: one if the data are too small for threads to pay."""
     threads = count_threads(recipe.n_jobs)
     only_kmeans = all(type(method.estimator) is KMeans for method in recipe.methods)
-    return (
-        1 if recipe.shared.get(KMeans) is not None and only_kmeans and X.size < _LITTLE else threads
-    )
+    is_prepared = recipe.shared.get(KMeans) is not None
+    return 1 if is_prepared and only_kmeans and X.size < _LITTLE else threads
 
 
 @dataclass(frozen=True)
