@@ -59,6 +59,7 @@ def with_code(page):
 
 
 @pytest.mark.printed
+@pytest.mark.filterwarnings("ignore:The set_bad function")  # scanpy draws with it
 @pytest.mark.skipif(sys.platform == "win32", reason="the shell blocks of the pages are for bash")
 @pytest.mark.parametrize(
     "page", [page for page in [*PAGES, CONTRIBUTING] if with_code(page)], ids=called
