@@ -292,7 +292,7 @@ def test_pages_list_the_formats_of_the_code():
     listed = packed | set(re.findall(r"`(\.[a-z0-9.]+)`", text))
     assert listed == {suffix for format in FORMATS.values() for suffix in format.suffixes}
     (sentence,) = re.findall(
-        r"^(.*) files can be read and written\.", page_text("glance.md"), re.MULTILINE
+        r"^(.*) files can be read and written\.", page_text("quickstart.md"), re.MULTILINE
     )
     assert [name.lower() for name in re.split(r", | and ", sentence)] == list(FORMATS)
 
