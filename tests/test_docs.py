@@ -301,7 +301,7 @@ def test_the_page_on_installing_lists_the_extras():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
     rows = re.findall(r"^\| `(\w+)` \| .* \| (.*) ?\|$", page_text("install.md"), re.MULTILINE)
-    assert {name for name, _ in rows} == extras.keys() - {"core-test", "docs", "test"}
+    assert {name for name, _ in rows} == extras.keys() - {"core-test", "docs", "neighbours", "test"}
     for name, brings in rows:
         packages = {re.match(r"[\w-]+", need)[0] for need in extras[name]}
         told = set(re.findall(r"[\w-]+", re.sub(r"\(.*?\)", "", brings)))
