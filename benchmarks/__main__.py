@@ -30,6 +30,7 @@ FULL = [
     "reasons",
     "choose_k",
     "learning",
+    "reading",
     "agreement",
     "crash",
     "kill",

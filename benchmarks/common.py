@@ -43,6 +43,7 @@ CLAIMS = {
             "medoids",
             "leiden",
             "learning",
+            "reading",
             "whole",
             "startup",
             "reasons",
