@@ -341,14 +341,13 @@ def test_the_readme_compares_answers_with_both_scores():
 
 def test_pages_repeat_the_auroc_of_the_evidence():
     evidence = page_text("evidence/ranking.md")
-    means = {
-        name: mean
-        for name, mean in re.findall(
+    means = dict(
+        re.findall(
             r"^\| (silhouette|harmonic|refined|combined)[^|]*\|[^|]+\|[^|]+\| ([\d.]+) \|",
             evidence.partition("<!-- begin opinions -->")[2],
             re.MULTILINE,
         )
-    }
+    )
     assert len(means) == 4
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert f"as a silhouette does (mean AUROC {means['harmonic']})" in " ".join(readme.split())
