@@ -165,7 +165,8 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         except the Euclidean; otherwise "rms".
     metric : str, function or Metric
         The distance of the silhouettes, for "exact" and "graph", and of the runs of "kmedoids",
-        "agglomerative", "hdbscan", "spectral" and "leiden"; other clusterers take coordinates. Any
+        "agglomerative", "hdbscan", "spectral" and "leiden"; other clusterers take coordinates. With
+        "cosine", k-means clusters the rows scaled to unit length, also in blocks and on Dask. Any
         metric of :func:`sklearn.metrics.pairwise_distances`; with parameters as
         ``Metric("minkowski", {"p": 3})``. "gower" is for tables of numbers and categories, with
         ``Metric("gower", {"categorical": [columns]})`` for columns of numbers that are categories;

@@ -45,6 +45,11 @@ class Exact(MetricGeometry):
 
     name = "exact"
 
+    @property
+    def takes_totals(self) -> bool:
+        """Whether the metric is the cosine, which needs mean directions alone."""
+        return self.used_metric.is_cosine
+
     def check_precomputed(self, X: Any) -> None:
         """Raise for a sparse graph: all distances are needed."""
         if sparse.issparse(X):
@@ -83,3 +88,7 @@ class Exact(MetricGeometry):
                 return EuclideanOnGpu(X, cells, precision=precision, n_jobs=compute.n_jobs)
             return Euclidean(X, cells, n_jobs=compute.n_jobs)
         return Pairwise(X, cells, metric=metric.fit(X), n_jobs=compute.n_jobs)
+
+    def measure_totals(self, totals: Any, ensemble: Ensemble) -> Dissimilarity:
+        """Return the distances from sums over all rows, which have unit length; "cosine" alone."""
+        return Cosine(None, totals, means=totals.means, n_jobs=1)
