@@ -3,15 +3,17 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
+from extras import extra
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.metrics import silhouette_samples
 from sklearn.preprocessing import normalize
 
-from clustertrust import CAKE, build_ensemble
-from extras import extra
+from clustertrust import CAKE, build_ensemble, confidence
 
 rng = np.random.default_rng(7)
 # Three directions, at any distance from the origin.
@@ -102,3 +104,42 @@ def test_rows_of_zeros_have_no_direction(tmp_path, monkeypatch):
     monkeypatch.setattr("clustertrust.estimator.memory_budget", lambda: 0)
     np.save(tmp_path / "x.npy", with_zeros)
     assert_allclose(cake.fit(tmp_path / "x.npy").scores_, scores, atol=1e-12)
+
+
+def test_columns_of_sparse_rows_have_names(tmp_path):
+    """A sparse frame, as `pandas.DataFrame.sparse.from_spmatrix` makes it."""
+    words = [f"word{j}" for j in range(5)]
+    rows = sparse.csr_matrix(np.maximum(X, 0))
+    frame = pd.DataFrame.sparse.from_spmatrix(rows, columns=words)
+    cake = CAKE(3, metric="cosine", n_runs=2, random_state=0).fit(frame)
+    assert sparse.issparse(cake.X_fit_)
+    assert cake.feature_names_in_.tolist() == words
+    cake.report(tmp_path / "page.html")
+    assert "word3" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("kind", "line"), [(np.asarray, "PCA"), (sparse.csr_array, "TruncatedSVD")]
+)
+def test_wide_data_hint_at_components_once(monkeypatch, kind, line):
+    monkeypatch.setattr("clustertrust.geometry.exact.LENGTHY", 1000)
+    monkeypatch.setattr("clustertrust.geometry.exact.WIDE", 5)
+    cake = CAKE(3, n_runs=2, random_state=0)
+    with pytest.warns(UserWarning, match=f"X has 5 columns, .*{line}\\(50") as caught:
+        cake.fit(kind(X))
+    assert len(caught) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        clone(cake).set_params(metric="cosine").fit(kind(X))  # a closed form, whatever the width
+        clone(cake).fit(kind(X)[:, :4])
+
+
+def test_a_quarter_of_geometry_cut_off_hints_at_affine():
+    labels = np.array([[0, 1, 0, 1, 0, 1, 0, 1], [0, 1, 1, 0, 0, 1, 1, 0]]).T
+    line = np.arange(8.0)[:, None]
+    clipped = confidence(line, labels)
+    zeros = int((clipped.geometry == 0).sum())
+    assert f"Geometry is exactly 0 on {zeros} of 8 points" in clipped.summary()
+    assert "normalization='affine'" in clipped.summary()
+    assert "exactly 0" not in confidence(line, labels, normalization="affine").summary()
+    assert "exactly 0" not in confidence(line // 4, line.astype(int) // 4 + [0, 2]).summary()

@@ -34,6 +34,7 @@ LAYERS = (
     ("cell_data", "null"),
     ("anndata", "k_profile"),
     ("displays",),
+    ("topics",),
     ("cli",),
     ("__main__",),
 )

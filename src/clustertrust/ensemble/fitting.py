@@ -145,7 +145,6 @@ class Method:
         last = last_step(self.estimator)
         return not self.is_function and clusterer_of(last).is_round(last)
 
-
     def takes_directions(self, metric: Metric) -> bool:
         """Return whether it clusters rows of unit length, because of this metric."""
         return metric.is_cosine and self.clusterer.takes_directions

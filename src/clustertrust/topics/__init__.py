@@ -1,0 +1,17 @@
+"""Topics of documents: how much each assignment of a fitted topic model can be trusted.
+
+A fitted BERTopic, or any object with the same few attributes, is read; nothing of it is imported.
+"""
+
+from clustertrust.topics.pictures import OutlierDisplay, RivalDisplay, TopicCountDisplay
+from clustertrust.topics.record import TopicScores
+from clustertrust.topics.scoring import refit, score
+
+__all__ = [
+    "OutlierDisplay",
+    "RivalDisplay",
+    "TopicCountDisplay",
+    "TopicScores",
+    "refit",
+    "score",
+]
