@@ -26,7 +26,7 @@ from clustertrust import topics
 from experiments.research.topics.texts import read_texts
 
 RESULTS = Path(__file__).parent / "results"
-SETS = {"reuters-r8-test": 700, "20newsgroups-test": 700}
+SETS = {"reuters-r52-test": 700, "20newsgroups-test": 700}
 ACCEPT = (0.0, 0.5, 0.7, 0.9)
 
 
@@ -70,7 +70,7 @@ def errors(name, model, docs, embeddings, classes, scored):
     most = {t: pd.Series(classes[given == t]).mode()[0] for t in set(given[~out].tolist())}
     most[-1] = ""
     ways = {f"clustertrust, accept={accept}": scored.topics(accept) for accept in ACCEPT}
-    for strategy in ("c-tf-idf", "embeddings", "distributions"):
+    for strategy in ("c-tf-idf", "embeddings", "distributions") if out.any() else ():
         ways[f"reduce_outliers, {strategy}"] = model.reduce_outliers(
             docs, model.topics_, strategy=strategy, embeddings=embeddings
         )
@@ -94,7 +94,7 @@ def errors(name, model, docs, embeddings, classes, scored):
             {
                 "set": name,
                 "way": way,
-                "share": float(moved.sum() / out.sum()),
+                "share": float(moved.sum() / max(1, out.sum())),
                 "error": float(np.mean(wrong)) if wrong else np.nan,
             }
         )
