@@ -13,7 +13,7 @@ from sklearn.decomposition import PCA
 from sklearn.random_projection import GaussianRandomProjection
 
 from clustertrust import Ensemble, ParameterError, audit, topics
-from clustertrust.topics import TopicCountDisplay, TopicScores
+from clustertrust.topics import TopicScores
 
 rng = np.random.default_rng(3)
 CENTERS = rng.normal(size=(4, 12))
@@ -155,7 +155,7 @@ def test_pictures_and_page(scored, tmp_path):
     every = scored.plot_rivals(ax=figure.add_subplot())
     assert every.shares[0, 1:] == pytest.approx(own[1:])
     runs = Ensemble.from_labels([[0, 0, 1, -1], [0, 1, 2, 2]])
-    counted = TopicCountDisplay.from_ensemble(runs, ax=axes[3])
+    counted = scored.plot_counts(runs, ax=axes[3])
     assert (counted.counts.tolist(), counted.outliers.tolist()) == ([2, 3], [0.25, 0.0])
     scored.report(tmp_path / "page.html")
     assert '"document"' in (tmp_path / "page.html").read_text(encoding="utf-8")

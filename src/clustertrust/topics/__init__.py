@@ -3,15 +3,7 @@
 A fitted BERTopic, or any object with the same few attributes, is read; nothing of it is imported.
 """
 
-from clustertrust.topics.pictures import OutlierDisplay, RivalDisplay, TopicCountDisplay
 from clustertrust.topics.record import TopicScores
 from clustertrust.topics.scoring import refit, score
 
-__all__ = [
-    "OutlierDisplay",
-    "RivalDisplay",
-    "TopicCountDisplay",
-    "TopicScores",
-    "refit",
-    "score",
-]
+__all__ = ["TopicScores", "refit", "score"]

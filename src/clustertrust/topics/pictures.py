@@ -15,7 +15,6 @@ from clustertrust.displays.base import Display
 from clustertrust.displays.points import MAX_POINTS
 from clustertrust.displays.scatter import view_of
 from clustertrust.displays.shared import CLUSTER_COLORS, MISSING_COLOR, SCORE_COLORS, written
-from clustertrust.ensemble.record import Ensemble
 
 OUTLIER = -1
 # Topics with a colour and a line in the legend; the others share one.
@@ -131,44 +130,19 @@ class RivalDisplay(Display):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class TopicCountDisplay(Display):
+class CountDisplay(Display):
     """The number of topics, and the share of outliers, that each seed gives.
+
+    Made by :meth:`clustertrust.topics.TopicScores.plot_counts`.
 
     Parameters
     ----------
     counts : (R,) topics of each run
     outliers : (R,) share of the documents without a topic
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> from clustertrust import Ensemble
-    >>> from clustertrust.topics import TopicCountDisplay
-    >>> runs = Ensemble.from_labels([[0, 0, 1, -1], [0, 1, 2, 2]])  # as refit gives them
-    >>> TopicCountDisplay.from_ensemble(runs, ax=Figure().add_subplot()).counts.tolist()
-    [2, 3]
     """
 
     counts: Ints
     outliers: Floats
-
-    @classmethod
-    def from_ensemble(cls, ensemble: Ensemble, *, ax: Any = None) -> Self:
-        """Draw the runs of :func:`clustertrust.topics.refit`.
-
-        Parameters
-        ----------
-        ensemble : Ensemble
-        ax : matplotlib axes, optional
-
-        Returns
-        -------
-        TopicCountDisplay
-        """
-        if not isinstance(ensemble, Ensemble):
-            raise TypeError(f"ensemble={ensemble!r} must be an Ensemble, as refit returns it.")
-        outliers = np.asarray((ensemble.labels < 0).mean(axis=0))
-        return cls(counts=np.asarray(ensemble.n_clusters), outliers=outliers).plot(ax)
 
     def _draw(self) -> None:
         seeds = np.arange(len(self.counts))
@@ -176,5 +150,5 @@ class TopicCountDisplay(Display):
         shares = [f"{share:.0%} outliers" for share in self.outliers]
         self.ax_.bar_label(bars, shares, size="small", padding=2)
         self.ax_.set_xticks(seeds)
-        self.ax_.set(xlabel="seed", ylabel="topics", title="Number of topics over seeds")
+        self.ax_.set(xlabel="run", ylabel="topics", title="Number of topics over seeds")
         self.ax_.margins(y=0.12)

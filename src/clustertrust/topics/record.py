@@ -15,8 +15,9 @@ from clustertrust._errors import ParameterError
 from clustertrust._types import Array, Bools, Floats, Ints
 from clustertrust.auditing import Audit
 from clustertrust.displays import ScoreScatterDisplay
+from clustertrust.ensemble.record import Ensemble
 from clustertrust.report import PageOptions
-from clustertrust.topics.pictures import OUTLIER, OutlierDisplay, RivalDisplay
+from clustertrust.topics.pictures import OUTLIER, CountDisplay, OutlierDisplay, RivalDisplay
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -195,6 +196,23 @@ class TopicScores:
         topics = self.audit.label_names
         names = [self.name(int(topic)) for topic in topics]
         return RivalDisplay.of(self.audit.evidence, self.audit.labels, names, most).plot(ax)
+
+    def plot_counts(self, runs: Ensemble, *, ax: Axes | None = None) -> CountDisplay:
+        """Draw the number of topics, and the share of outliers, of each seed.
+
+        Parameters
+        ----------
+        runs : Ensemble, as :func:`clustertrust.topics.refit` returns it
+        ax : matplotlib axes, optional
+
+        Returns
+        -------
+        CountDisplay
+        """
+        if not isinstance(runs, Ensemble):
+            raise TypeError(f"runs={runs!r} must be an Ensemble, as topics.refit returns it.")
+        outliers = np.asarray((runs.labels < 0).mean(axis=0))
+        return CountDisplay(counts=np.asarray(runs.n_clusters), outliers=outliers).plot(ax)
 
     def report(self, path: str | Path, **options: Unpack[PageOptions]) -> None:
         """Write an HTML page to explore documents and scores; a point shows its text.
