@@ -164,10 +164,10 @@ class Audit(Confidence):
 
     def _page_settings(self) -> dict[str, Any]:
         made = {} if self.classifier is None else {"classifier": self.classifier}
-        return super()._page_settings() | made | self.findings()
+        return super()._page_settings() | made
 
     def findings(self) -> dict[str, str]:
-        """Return what pages list of labels and clusters: how many look wrong, and verdicts."""
+        """Return what pages begin with: how many labels look wrong, and verdicts on clusters."""
         return {"labels that look wrong": str(self.wrong_labels)} | self.verdicts_by_name()
 
     def save(self, path: str | Path) -> None:
