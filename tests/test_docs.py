@@ -211,7 +211,7 @@ def test_broken_links_are_seen(tmp_path, monkeypatch):
 def test_every_page_is_in_the_menu_and_every_picture_is_shown():
     menus = {
         (path.parent / f"{entry}.md").resolve()
-        for path in (DOCS / "index.md", DOCS / "api" / "index.md")
+        for path in (DOCS / "index.md", DOCS / "api" / "index.md", DOCS / "evidence" / "index.md")
         for menu in re.findall(
             r"^```\{toctree\}\n(.*?)^```$", path.read_text(), re.MULTILINE | re.DOTALL
         )
@@ -294,7 +294,7 @@ def test_the_page_on_installing_lists_the_extras():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
     rows = re.findall(r"^\| `(\w+)` \| .* \| (.*) ?\|$", page_text("install.md"), re.MULTILINE)
-    assert {name for name, _ in rows} == extras.keys() - {"core-test", "docs", "test"}
+    assert {name for name, _ in rows} == extras.keys() - {"core-test", "docs", "neighbours", "test"}
     for name, brings in rows:
         packages = {re.match(r"[\w-]+", need)[0] for need in extras[name]}
         told = set(re.findall(r"[\w-]+", re.sub(r"\(.*?\)", "", brings)))
@@ -313,11 +313,11 @@ def test_pages_do_not_say_what_was_once_true():
 
 
 def test_the_readme_compares_answers_with_both_scores():
-    rows = re.findall(r"^\| (\w+) \| .*$", page_text("howto/answers.md"), re.MULTILINE)
+    rows = re.findall(r"^\| (\w+) \| .*$", page_text("evidence/answers.md"), re.MULTILINE)
     assert {"harmonic", "refined", "learned"} <= set(rows)
     means = {
         name: re.search(
-            rf"^\| {name} \|[^|]+\|[^|]+\| ([\d.]+) ", page_text("howto/answers.md"), re.MULTILINE
+            rf"^\| {name} \|[^|]+\|[^|]+\| ([\d.]+) ", page_text("evidence/answers.md"), re.MULTILINE
         )[1]
         for name in ("harmonic", "refined", "learned")
     }

@@ -13,7 +13,7 @@ from pathlib import Path
 from experiments.paper.results import write
 
 HERE = Path(__file__).parent
-DOCS = HERE.parents[1] / "docs" / "howto"
+DOCS = HERE.parents[1] / "docs" / "evidence"
 
 
 def command(question: str, about: str | None, full: str) -> argparse.ArgumentParser:

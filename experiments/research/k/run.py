@@ -71,7 +71,7 @@ def first(arguments: argparse.Namespace) -> None:
     if arguments.out == rivals.FILE:
         rows = rivals.with_two(rivals.with_r(rows))
         write(rivals.FILE.with_suffix(".md"), rivals.page(rows))
-        into_page("choose_k_evidence.md", "choices", rivals.page(rows))
+        into_page("choose_k.md", "choices", rivals.page(rows))
         if {"generated", "real"} <= set(rows["group"]):
             save_figure(rivals.draw(rows), rivals.FILE.with_suffix(".png"))
 
@@ -117,8 +117,8 @@ def second(arguments: argparse.Namespace) -> None:
     sets = [pair for pair in second_sets.all_sets() if pair[0] != "shapes"]
     sets.sort(key=lambda pair: pair[0] != "real")  # those first
     rows = run_missing(again.FILE, sets if arguments.methods else (), asked(arguments.methods))
-    into_page("choose_k_evidence.md", "again", again.first_page())
-    into_page("choose_k_evidence.md", "second", again.second_page(rows))
+    into_page("choose_k.md", "again", again.first_page())
+    into_page("choose_k.md", "second", again.second_page(rows))
     write(again.FILE.with_suffix(".md"), again.second_page(rows) + "\n")
 
 

@@ -31,7 +31,7 @@ WEIGHTS: dict[tuple[str, ...], tuple[float, ...]] = {
     ("separation",): (0.90,),
 }
 # Shares of sets, by their kind, in which the plausible numbers held the right one: the lowest and
-# the highest of several collections (docs/howto/choose_k_evidence.md).
+# the highest of several collections (docs/evidence/choose_k.md).
 HELD = {"generated sets": (0.82, 1.0), "real ones": (0.68, 0.86)}
 MASS = 0.8
 
