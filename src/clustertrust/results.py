@@ -485,7 +485,7 @@ class Confidence(Record):
         """Quantiles of the scores of data without clusters, where `cut` drew such data."""
         return () if self.chance is None else tuple(self.chance.quantiles)
 
-    def findings(self) -> dict[str, str]:
+    def findings(self) -> dict[str, Any]:
         """Return what a page begins with beside the scores; an audit has some."""
         return {}
 

@@ -27,19 +27,19 @@ def pack_audit(
 ) -> dict[str, Any] | None:
     """Return what the page of an audit begins with; None if there is no audit.
 
-    `findings` are what `Audit.findings` gives: how many labels look wrong, and verdicts by name.
+    `findings` are what `Audit.findings` gives: how many labels look wrong, and verdicts by name of
+    the cluster.
     """
-    said = {str(name): str(text) for name, text in check_mapping("findings", findings).items()}
+    said = check_mapping("findings", findings)
     if rows is None and not said:
         return None
-    prefix = "verdict on "
-    verdicts = {name.removeprefix(prefix): text for name, text in said.items() if prefix in name}
+    verdicts = {str(name): str(text) for name, text in said.get("verdicts", {}).items()}
     at = np.empty(0, dtype=np.int64) if rows is None else rows
     issues = np.bincount(codes[at][codes[at] >= 0], minlength=len(clusters))
     sizes = np.bincount(codes[codes >= 0], minlength=len(clusters))
     return {
         "rows": at.tolist(),
-        "found": next((text for name, text in said.items() if prefix not in name), ""),
+        "found": str(said.get("wrong_labels", "")),
         "verdicts": [
             [name, int(sizes[j]), int(issues[j]), verdicts.get(name, "")]
             for j, name in enumerate(clusters)
