@@ -23,12 +23,14 @@ QUICK = [
 ]
 FULL = [
     *QUICK,
+    "leiden",
     "million",
     "settling",
     "unseen",
     "reasons",
     "choose_k",
     "learning",
+    "reading",
     "agreement",
     "crash",
     "kill",
