@@ -160,6 +160,22 @@ def test_a_pipeline_is_what_the_command_runs():
     assert clone(model[0]).get_params() == TablePreparer().get_params()
 
 
+@pytest.mark.filterwarnings("ignore:More than 5%")
+@pytest.mark.parametrize("kind", ["polars", "pyarrow"])
+def test_a_search_takes_other_frames(kind):
+    frame = shop(90)
+    module = pytest.importorskip(kind)
+    pytest.importorskip("pyarrow")
+    table = module.from_pandas(frame) if kind == "polars" else module.Table.from_pandas(frame)
+    model = make_pipeline(TablePreparer(), CAKE(2, n_runs=2, random_state=0))
+    grid = {"cake__n_clusters": [2, 3]}
+    found = GridSearchCV(model, grid, cv=2, error_score="raise").fit(table)
+    expected = GridSearchCV(model, grid, cv=2, error_score="raise").fit(frame)
+    assert_array_equal(
+        found.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"]
+    )
+
+
 def test_an_edited_plan_is_given_back():
     frame = shop()
     plan = TablePreparer(drop=["age"]).fit(frame).plan_
