@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn.utils._indexing
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -166,6 +167,8 @@ def test_a_search_takes_other_frames(kind):
     frame = shop(90)
     module = pytest.importorskip(kind)
     pytest.importorskip("pyarrow")
+    if kind == "pyarrow" and not hasattr(sklearn.utils._indexing, "is_pyarrow_data"):
+        pytest.skip("this scikit-learn does not take rows of pyarrow tables")
     table = module.from_pandas(frame) if kind == "polars" else module.Table.from_pandas(frame)
     model = make_pipeline(TablePreparer(), CAKE(2, n_runs=2, random_state=0))
     grid = {"cake__n_clusters": [2, 3]}

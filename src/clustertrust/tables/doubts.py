@@ -14,8 +14,9 @@ import numpy as np
 import pandas as pd
 
 from clustertrust._types import Floats, Ints
+from clustertrust.tables.column import ColumnPlan, numbers_of
 from clustertrust.tables.kinds import COUNTING, MOST_CATEGORIES
-from clustertrust.tables.plan import KNOWN_ANSWER, ColumnPlan, Columns, TablePlan, numbers_of
+from clustertrust.tables.plan import KNOWN_ANSWER, Columns, TablePlan
 from clustertrust.tables.units import MANY, series_of, shared_unit
 from clustertrust.tables.values import ENOUGH, are_whole, words_of
 from clustertrust.tables.words import (
