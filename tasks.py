@@ -230,10 +230,11 @@ def test_neighbours():
 @task
 def test_types():
     """A program of a user under `mypy --strict` and pyright."""
-    python = environment(".venv-types", "--editable", ".", "mypy", "pandas-stubs", "pyright")
+    # basedpyright is pyright with its own Node.js: it installs without a second registry.
+    python = environment(".venv-types", "--editable", ".", "basedpyright", "mypy", "pandas-stubs")
     program = "tests/typed_program.py"
-    run(python, "-m", "mypy", "--strict", "--config-file=", program)
-    run(python, "-m", "pyright", "--pythonpath", python, program)
+    run(python, "-m", "mypy", "--strict", "--follow-imports=silent", "--config-file=", program)
+    run(python, "-m", "basedpyright", "--level", "error", "--pythonpath", python, program)
     run(python, program)
 
 
