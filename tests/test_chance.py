@@ -177,7 +177,7 @@ def test_many_points_and_a_checkpoint_cost_no_more(asked, tmp_path):
 
 
 def test_it_works_for_runs_that_vary_and_for_any_method():
-    pytest.importorskip("leidenalg")
+    pytest.importorskip("igraph")
     X = make_blobs(150, centers=[[0, 0, 0], [4, 0, 0], [1, 4, 0]], random_state=0)[0]
     options = [
         {"n_runs": "auto"},

@@ -60,7 +60,6 @@ from clustertrust.ensemble.fitting import (
     prepare,
     with_data,
 )
-from clustertrust.ensemble.lloyd import PreparedData, prepare_data
 from clustertrust.ensemble.on_gpu import fit_on_gpu, suits_gpu
 from clustertrust.ensemble.runs import Runs, as_runs
 from clustertrust.kernels import backend
@@ -98,7 +97,7 @@ class Recipe:
     n_jobs, verbose : runs at a time, and whether to show a progress bar
     device : where runs of k-means are fitted, once that is settled
     metric : the distance between points
-    shared : the data prepared once for all runs of k-means, if that was done
+    shared : what runs of each kind of estimator share, if runs are fitted in this process
     fitted_metric : the metric with all that it takes from the data, if it is not the Euclidean
     cached : all distances by it, for runs in this process, where they fit into memory
     """
@@ -111,7 +110,7 @@ class Recipe:
     verbose: bool
     device: str = "auto"
     metric: Metric = EUCLIDEAN
-    shared: PreparedData | None = None
+    shared: Mapping[type[Any], Any] = field(default_factory=dict, repr=False)
     fitted_metric: Metric | None = None
     cached: Any = field(default=None, repr=False)
 
@@ -267,19 +266,26 @@ class Recipe:
         """Fit run r."""
         by = self.fitted_metric
         measured = None if by is None else DistanceData(X, by, self.cached)
-        return fit_run(X, self.method(r), seed, self.drawing, shared=self.shared, measured=measured)
+        method = self.method(r)
+        shared = self.shared.get(type(method.estimator))
+        return fit_run(X, method, seed, self.drawing, shared=shared, measured=measured)
 
     def for_data(self, X: Any) -> Recipe:
         """Return the recipe with the metric settled, and with what runs in this process share.
 
-        That is X prepared for k-means runs on all of X, and the distances for runs by distance.
+        That is what clusterers prepare for runs on all of X, and the distances for runs by
+        distance.
         """
-        wanted = self.drawing.resample is None and any(
-            type(method.estimator) is KMeans for method in self.methods
-        )
         backend_of_joblib = joblib.parallel.get_active_backend(prefer="threads")[0]
         here = getattr(backend_of_joblib, "supports_sharedmem", False)
-        recipe = replace(self, shared=prepare_data(X)) if wanted and here else self
+        recipe = self
+        if here and self.drawing.resample is None:
+            kinds = {type(method.estimator): method for method in self.methods}
+            prepared = {
+                kind: method.clusterer.prepare(method.estimator, X)
+                for kind, method in kinds.items()
+            }
+            recipe = replace(self, shared=prepared)
         if self.metric.is_euclidean or self.fitted_metric is not None:
             return recipe
         fitted = self.metric.fit(X)
@@ -541,7 +547,8 @@ def _threads(X: Any, recipe: Recipe) -> int:
     """Return the number of runs at a time: one if the data are too small for threads to pay."""
     threads = count_threads(recipe.n_jobs)
     only_kmeans = all(type(method.estimator) is KMeans for method in recipe.methods)
-    return 1 if recipe.shared is not None and only_kmeans and X.size < _LITTLE else threads
+    is_prepared = recipe.shared.get(KMeans) is not None
+    return 1 if is_prepared and only_kmeans and X.size < _LITTLE else threads
 
 
 @dataclass(frozen=True)
