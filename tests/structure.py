@@ -158,7 +158,11 @@ def _parameters(name: str, thing: Any) -> list[str]:
     """Return a line for each parameter; none for what cannot be called, and for errors."""
     if not callable(thing) or (inspect.isclass(thing) and issubclass(thing, Exception)):
         return []
-    return [f"{name}({own})" for own in inspect.signature(thing).parameters if own not in ("cls", "self")]
+    return [
+        f"{name}({own})"
+        for own in inspect.signature(thing).parameters
+        if own not in ("cls", "self")
+    ]
 
 
 if __name__ == "__main__":

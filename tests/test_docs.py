@@ -99,7 +99,7 @@ def test_no_block_escapes_the_runner():
     kinds = {"python", "sh", "text", "console"} | {
         f"{{{name}}}" for name in ("image", "include", "literalinclude")
     }
-    kinds |= {"{toctree}", "{eval-rst}", "{code-cell}", ""}
+    kinds |= {"{toctree}", "{eval-rst}", "{code-cell}", "r", ""}  # R: tests/neighbours.py
     for page in PAGES:
         fences = re.findall(r"^\s*(?:```+|~~~+|:::+)(\S*)", page.read_text(), re.MULTILINE)
         assert set(fences) <= kinds, page
