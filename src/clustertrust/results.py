@@ -383,8 +383,8 @@ class Confidence(Record):
         frame = state["frame"]
         if isinstance(frame, dict):
             rows, name = frame["rows"], frame["name"]
-            is_range = isinstance(rows, list)
-            index: Any = pd.RangeIndex(*rows, name=name) if is_range else pd.Index(rows, name=name)
+            index: Any = pd.RangeIndex(*rows) if isinstance(rows, list) else pd.Index(rows)
+            index.name = name
             state = state | {"frame": pd.DataFrame(index=index)}
         vars(self).update(state)
 
@@ -503,6 +503,15 @@ class Confidence(Record):
             return self.frame.index
         return pd.RangeIndex(len(self.scores))
 
+    @property
+    def null_quantiles(self) -> tuple[float, ...]:
+        """Quantiles of the scores of data without clusters, where `cut` drew such data."""
+        return () if self.chance is None else tuple(self.chance.quantiles)
+
+    def findings(self) -> dict[str, Any]:
+        """Return what a page begins with beside the scores; an audit has some."""
+        return {}
+
     def _page_settings(self) -> dict[str, Any]:
         """Return what a page lists of how the scores were made, by name."""
         noise = self.ensemble.noise
@@ -535,6 +544,8 @@ class Confidence(Record):
         more = check_mapping("settings", options.get("settings"))
         options["settings"] = whole._page_settings() | more
         options["chance"] = options.get("chance", at.chance)
+        options.setdefault("null_scores", whole.null_quantiles)
+        options.setdefault("findings", whole.findings())
         write_report(path, table, X, votes=votes, **options)
 
     def summary(self, threshold: float | None = None, points: int = 5) -> str:
