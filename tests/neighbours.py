@@ -55,11 +55,14 @@ def test_mlflow_logs_a_model_as_a_pyfunc(cake, tmp_path):
     assert_array_equal(found["score"], cake.score_samples(FLOWERS.to_numpy()))
 
 
+# Rows as lists, which reticulate of any version converts: before 1.38 it does not know NumPy 2.
 R = """
 suppressPackageStartupMessages(library(reticulate))
-ct <- import("clustertrust")
-cake <- ct$CAKE(n_clusters = 3L, n_runs = 4L, random_state = 0L)$fit(as.matrix(iris[, 1:4]))
-write.csv(data.frame(label = cake$labels_, score = cake$scores_), row.names = FALSE)
+ct <- import("clustertrust", convert = FALSE)
+rows <- lapply(seq_len(nrow(iris)), function(i) as.list(as.numeric(iris[i, 1:4])))
+cake <- ct$CAKE(n_clusters = 3L, n_runs = 4L, random_state = 0L)$fit(rows)
+values <- function(array) unlist(py_to_r(array$tolist()))
+write.csv(data.frame(label = values(cake$labels_), score = values(cake$scores_)), row.names = FALSE)
 """
 
 

@@ -103,7 +103,7 @@ def test_no_block_escapes_the_runner():
     for page in PAGES:
         fences = re.findall(r"^\s*(?:```+|~~~+|:::+)(\S*)", page.read_text(), re.MULTILINE)
         assert set(fences) <= kinds, page
-        run_or_read = {"python", "sh", "text", "console", "{code-cell}"}
+        run_or_read = {"python", "sh", "text", "console", "{code-cell}", "r"}
         opened = sum(kind in run_or_read for kind in fences)
         assert opened == len(blocks.blocks_of(page.read_text())), page
 
