@@ -367,6 +367,27 @@ class Confidence(Record):
             raise ValueError(f"its chance is {level!r:.40}, and no score")
         return replace(self, frame=frame, chance=Chance(known=float(level)))
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return its fields, with the names of rows as an array: skops stores no pandas index."""
+        state = dict(vars(self))
+        if isinstance(self.frame, pd.DataFrame):
+            index = self.frame.index
+            if isinstance(index, pd.RangeIndex):
+                state["frame"] = {"rows": [index.start, index.stop, index.step], "name": index.name}
+            elif isinstance(index.dtype, np.dtype) and type(index) is pd.Index:
+                state["frame"] = {"rows": index.to_numpy(), "name": index.name}
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take the fields, and make a frame of the names of rows."""
+        frame = state["frame"]
+        if isinstance(frame, dict):
+            rows, name = frame["rows"], frame["name"]
+            index: Any = pd.RangeIndex(*rows) if isinstance(rows, list) else pd.Index(rows)
+            index.name = name
+            state = state | {"frame": pd.DataFrame(index=index)}
+        vars(self).update(state)
+
     def __repr__(self) -> str:
         """Return one line: the arrays would fill a screen."""
         size = f"{len(self.scores)} points, {self.n_clusters} clusters, {self.n_runs} runs"
