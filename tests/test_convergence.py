@@ -72,7 +72,7 @@ def test_an_optimum_that_was_missed_moves_scores_no_farther_than_allowed_for():
     c = (297 * 296 + 3 * 2) / (300 * 299)
     g = s.mean() - s.std()
     off = 0.75 - 2 * c * g / (c + g)
-    seen = dict(stability=1.0, silhouette_mean=0.6, silhouette_std=0.0, scores=0.75)
+    seen = {"stability": 1.0, "silhouette_mean": 0.6, "silhouette_std": 0.0, "scores": 0.75}
     fields = {name: np.full(2, value) for name, value in seen.items()}
     few, many = unseen_moves(fields, np.array([60, 450]), Scoring())
     assert WITHIN < off <= few

@@ -92,10 +92,10 @@ class GraphShares(Dissimilarity):
         for runs in self._groups():
             of_runs = Cells(cells.rows[:, runs], cells.cell_of, cells.counts, cells.names[runs])
             group = GraphShares(of_runs, walk, n_steps=self.n_steps, n_jobs=self.n_jobs)
-            s, near = super(GraphShares, group).silhouettes(own[:, runs], X, training=training)
-            paths = Paths(of_runs, self._landmarks, n_jobs=self.n_jobs)
-            t, _ = paths.silhouettes(own[:, runs], links, training=training)
-            parts.append((product(s, t), near))
+            walks, near = super(GraphShares, group).silhouettes(own[:, runs], X, training=training)
+            along = Paths(of_runs, self._landmarks, n_jobs=self.n_jobs)
+            paths, _ = along.silhouettes(own[:, runs], links, training=training)
+            parts.append((product(walks, paths), near))
         s, nearest = zip(*parts, strict=True)
         return np.hstack(s), np.hstack(nearest)
 

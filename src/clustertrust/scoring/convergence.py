@@ -87,8 +87,9 @@ def build_until_converged(X: Any, settings: Settings) -> tuple[Ensemble, Silhoue
     """Add runs until the scores have settled, in their order and in their level.
 
     That is until `relative_error` is at most `CONVERGED`, and for `MOST_POINTS` of the points
-    `SURE` jackknife errors and `unseen_moves` are at most `WITHIN`. Returns the ensemble with the silhouettes of its runs. Fits and silhouettes of earlier batches
-    are kept: a batch costs its own fits and one pass over the distances.
+    `SURE` jackknife errors and `unseen_moves` are at most `WITHIN`. Returns the ensemble with the
+    silhouettes of its runs. Fits and silhouettes of earlier batches are kept: a batch costs its own
+    fits and one pass over the distances.
     """
     recipe, scoring = settings.recipe, settings.scoring
     if recipe.runs.checkpoint is not None:
