@@ -45,7 +45,7 @@ from clustertrust.scoring.settings import Scoring, Settings
 from clustertrust.streaming.dask_passes import DaskReader, score_on_dask
 from clustertrust.streaming.passes import BlockReader, reader_of
 from clustertrust.streaming.stream import BlockScorer, collect, fit_stream
-from clustertrust.summary import Tested
+from clustertrust.summary import Tested, summarize
 from clustertrust.tables import warn_of_columns, warn_of_distances
 
 # Fields of `Confidence` that a fitted estimator has as attributes, with a trailing underscore.
@@ -665,7 +665,7 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         the same data: their verdicts are quoted, and where they disagree the text says so.
         """
         check_is_fitted(self)
-        return self.confidence_.summary(threshold, points, tests)
+        return summarize(self.confidence_, threshold=threshold, points=points, tests=tests)
 
     def explain(self, point: Any, threshold: float | None = None) -> Explanation:
         """Explain the score of a point: votes, rival cluster, weak component, reason.

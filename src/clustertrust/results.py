@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import importlib
 import operator
-from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Self, Unpack
@@ -38,7 +37,7 @@ from clustertrust.reasons import (
 )
 from clustertrust.records import Record
 from clustertrust.report import PageOptions, write_report
-from clustertrust.summary import Tested, summarize
+from clustertrust.summary import summarize
 
 # What stability is, by agreement; {} is what was counted.
 _STABILITY = {
@@ -523,15 +522,9 @@ class Confidence(Record):
         options["chance"] = options.get("chance", at.chance)
         write_report(path, table, X, votes=votes, **options)
 
-    def summary(
-        self, threshold: float | None = None, points: int = 5, tests: Iterable[Tested] = ()
-    ) -> str:
-        """Return a short text: score quantiles, a table by cluster, reasons, ambiguous points.
-
-        `tests` are results of `null_reference` and `choose_k` for the same data; their verdicts are
-        quoted.
-        """
-        return summarize(self, threshold=threshold, points=points, tests=tests)
+    def summary(self, threshold: float | None = None, points: int = 5) -> str:
+        """Return a short text: score quantiles, a table by cluster, reasons, ambiguous points."""
+        return summarize(self, threshold=threshold, points=points)
 
     def _named(self, labels: Ints) -> Array:
         """Replace labels by their names; -1 stays -1 for numbers and is None for other names."""

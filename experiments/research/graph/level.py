@@ -26,6 +26,7 @@ from clustertrust.evaluation import auroc, correctness
 from clustertrust.geometry import Graph
 from clustertrust.geometry.base import Compute
 from experiments.paper.page import markdown
+from experiments.paper.results import write
 from experiments.research import command, folder, heldout, publish
 
 SHAPES = (
@@ -140,8 +141,8 @@ def main() -> None:
     shapes = pd.DataFrame([row for name in names for row in shape_rows(name)])
     squares = pd.DataFrame(list(square_rows()))
     out = folder("graph", full=full)
-    out.mkdir(parents=True, exist_ok=True)
-    pd.concat([shapes, squares]).to_csv(out / "level.csv", index=False, float_format="%.6g")
+    rows = pd.concat([shapes, squares])
+    write(out / "level.csv", rows.to_csv(index=False, float_format="%.6g"))
     publish({"graph level": level_table(shapes, squares)}, out / "level.md", "graph.md", full=full)
 
 
