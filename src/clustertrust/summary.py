@@ -18,7 +18,14 @@ from clustertrust._types import Floats, Ints
 from clustertrust._validation import check_count
 from clustertrust.columns import COLUMNS
 from clustertrust.ensemble.record import Ensemble
-from clustertrust.notes import is_stable, note_on_noise, note_on_runs, notes_on
+from clustertrust.notes import (
+    is_stable,
+    note_on_cut,
+    note_on_noise,
+    note_on_runs,
+    note_on_single_points,
+    notes_on,
+)
 from clustertrust.reasons import NO_STRUCTURE, Cut, above, cut
 
 if TYPE_CHECKING:
@@ -103,14 +110,17 @@ def summary_of(
     """
     scores = table["score"].to_numpy(np.float64)
     at = cut(scores) if at is None else at
+    clusters = _means(_sums(table, at.threshold), at.threshold)
+    # Given labels may be of single points.
+    lone = () if "suggested" in table else note_on_single_points(clusters["points"])
     return Summary(
         _quantiles(scores),
-        _means(_sums(table, at.threshold), at.threshold),
+        clusters,
         _present(table["reason"].value_counts(sort=False)),
         _ambiguous(table, check_count("points", points, at_least=0)),
         at,
         at.verdict,
-        (*notes, *notes_on(table)),
+        (*notes, *lone, *notes_on(table)),
     )
 
 
@@ -268,6 +278,7 @@ class Tally:
     reasons: pd.Series | None = None
     worst: pd.DataFrame | None = None
     stable: int = 0
+    cut_off: int = 0
     rows: int = 0
     left_out: int = 0
 
@@ -279,6 +290,7 @@ class Tally:
         scores = scored["score"].dropna()
         self.bins += np.bincount((scores * BINS).round().astype(int), minlength=BINS + 1)
         self.stable += int(is_stable(scored["stability"]).sum())
+        self.cut_off += int((scored["geometry"] == 0).sum())
         sums, counts = _sums(scored, self.cut.threshold), scored["reason"].value_counts(sort=False)
         worst = _ambiguous(scored, AMBIGUOUS)
         if self.clusters is not None and self.reasons is not None and self.worst is not None:
@@ -301,9 +313,13 @@ class Tally:
             self.worst,
             self.cut,
             self.cut.verdict,
-            note_on_runs(
-                self.stable,
-                int(self.clusters["known stability"].sum()),
-                not {"known persistence", "known second_opinions"} & set(self.clusters),
+            (
+                *note_on_single_points(self.clusters["points"]),
+                *note_on_runs(
+                    self.stable,
+                    int(self.clusters["known stability"].sum()),
+                    not {"known persistence", "known second_opinions"} & set(self.clusters),
+                ),
+                *note_on_cut(self.cut_off, int(self.clusters["known geometry"].sum())),
             ),
         )
