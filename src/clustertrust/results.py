@@ -25,7 +25,16 @@ from clustertrust._validation import (
 from clustertrust.columns import COLUMNS, FIELDS, Column
 from clustertrust.ensemble.record import Ensemble, plain_names
 from clustertrust.notes import noise_text
-from clustertrust.reasons import SENTENCES, Chance, Cut, cut, lies_near, margins, reasons
+from clustertrust.reasons import (
+    SENTENCES,
+    Chance,
+    Cut,
+    cut,
+    error_text,
+    lies_near,
+    margins,
+    reasons,
+)
 from clustertrust.records import Record
 from clustertrust.report import PageOptions, write_report
 from clustertrust.summary import summarize
@@ -141,8 +150,7 @@ class Explanation:
 
     def _scored(self) -> str:
         """Return the score with its error, and the threshold if it is not kept."""
-        # Rounded up: "± 0.000" would say that nothing can move the score.
-        error = f" ± {max(self.standard_error, 0.001):.3f}" if self.standard_error > 0 else ""
+        error = error_text(self.standard_error)
         kept = self.score > self.threshold
         below = "" if kept else f", not above the threshold of {self.threshold:g}{self.origin}"
         return f"score {self.score:.3f}{error}{below}"
