@@ -29,6 +29,7 @@ FULL = [
     "reasons",
     "choose_k",
     "learning",
+    "reading",
     "agreement",
     "crash",
     "kill",

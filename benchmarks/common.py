@@ -42,6 +42,7 @@ CLAIMS = {
             "ensemble",
             "medoids",
             "learning",
+            "reading",
             "whole",
             "startup",
             "reasons",

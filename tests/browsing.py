@@ -23,8 +23,9 @@ def chromium_or_skip():
         what = "Playwright" if sync_playwright is None else "Chromium"
         pytest.skip(f"{what} is not installed")
     with sync_playwright() as playwright:
+        is_root = hasattr(os, "geteuid") and os.geteuid() == 0  # Windows has no such number
         browser = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox"] if os.geteuid() == 0 else []
+            executable_path=CHROMIUM, args=["--no-sandbox"] if is_root else []
         )
         yield browser
         browser.close()

@@ -23,8 +23,8 @@ from clustertrust import CAKE, Ensemble, Runs, confidence
 from clustertrust.cells import meet
 from clustertrust.distances.dissimilarity import cluster_moments
 from clustertrust.files.delimited import EXACT
-from clustertrust.files.sources import ArraySource
-from clustertrust.files.tables import FORMATS, bytes_in_memory, open_source, read_table, write_table
+from clustertrust.files.sources import ArraySource, ParquetSource
+from clustertrust.files.tables import FORMATS, open_source, read_table, write_table
 from clustertrust.geometry import Centroid
 from clustertrust.matching import match_runs
 from clustertrust.streaming import stream
@@ -439,7 +439,7 @@ def test_compressed_files_count_as_what_they_hold(tmp_path):
     frame = pd.DataFrame({"x": np.zeros(100_000)})
     frame.to_parquet(tmp_path / "x.parquet")
     assert (tmp_path / "x.parquet").stat().st_size < 80_000
-    assert bytes_in_memory(tmp_path / "x.parquet") == 800_000
+    assert ParquetSource.size_of(tmp_path / "x.parquet") == 800_000
 
 
 # Files that cannot be read

@@ -14,7 +14,7 @@ TEXTS = [
     for folder in FOLDERS
     for path in (ROOT / folder).rglob("*")
     if path.is_file() and path.suffix in KINDS and not {"_build", "quick"} & set(path.parts)
-] + [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "Makefile")]
+] + [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "tasks.py")]
 ROOMS = "(?:experiments|benchmarks)"
 
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from clustertrust.selection import select_above, select_adaptive, select_top
     from clustertrust.tables import TablePreparer
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "CAKE",

@@ -16,7 +16,7 @@ import secrets
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from tokenize import TokenError
@@ -189,19 +189,21 @@ def _read(path: Path, kind: str, *, with_arrays: bool) -> tuple[dict[str, Any], 
     return head, arrays
 
 
-def check_archive(file: IO[bytes]) -> None:
+# Name, shape and type of an array, as a file describes it.
+Described = tuple[str, tuple[int, ...], np.dtype[Any]]
+
+
+def check_archive(file: IO[bytes]) -> list[Described]:
     """Raise unless an open .npz file holds plain arrays of the sizes it claims, and not too large.
 
-    Only the first bytes of each array are unpacked. The file is left at its start.
+    Only the first bytes of each array are unpacked. The file is left at its start. Return what it
+    says of its arrays.
     """
+    arrays = []
     packed = file.seek(0, os.SEEK_END)
     with zipfile.ZipFile(file) as archive:
         members = archive.infolist()
-        total = sum(member.file_size for member in members)
-        if total > max(LARGEST, DENSEST * packed):
-            raise ValueError(
-                f"its {packed:,} bytes claim to unpack to {total:,}, more than is trusted"
-            )
+        check_unpacked(members, packed)
         names = [member.filename for member in members]
         if len(set(names)) < len(names):
             raise ValueError("it holds two arrays of one name")
@@ -210,16 +212,26 @@ def check_archive(file: IO[bytes]) -> None:
             if within.is_absolute() or ".." in within.parts:
                 raise ValueError(f"it holds {member.filename!r}, which lies outside of the file")
             with archive.open(member) as opened:
-                _check_size(opened, member.file_size, member.filename)
+                arrays.append(_check_size(opened, member.file_size, member.filename))
     file.seek(0)
+    return arrays
 
 
-def check_array_file(file: IO[bytes]) -> None:
+def check_unpacked(members: Sequence[zipfile.ZipInfo], packed: int) -> int:
+    """Return the bytes that an archive unpacks to; raise if they are more than is trusted."""
+    total = sum(member.file_size for member in members)
+    if total > max(LARGEST, DENSEST * packed):
+        raise ValueError(f"its {packed:,} bytes claim to unpack to {total:,}, more than is trusted")
+    return total
+
+
+def check_array_file(file: IO[bytes]) -> list[Described]:
     """Raise unless an open .npy file holds a plain array of the size it claims; rewind it."""
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
-    _check_size(file, size, "the array")
+    array = _check_size(file, size, "the array")
     file.seek(0)
+    return [array]
 
 
 def read_array_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
@@ -233,7 +245,7 @@ def read_array_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[
     return np.lib.format.read_array_header_2_0(file)
 
 
-def _check_size(file: IO[bytes], size: int, name: str) -> None:
+def _check_size(file: IO[bytes], size: int, name: str) -> Described:
     """Raise if an array claims more bytes than there are: NumPy would allocate them."""
     shape, _, dtype = read_array_header(file)
     if dtype.hasobject:
@@ -243,6 +255,7 @@ def _check_size(file: IO[bytes], size: int, name: str) -> None:
         raise ValueError(
             f"{name} claims to have shape {shape}, for which {size:,} bytes are too few"
         )
+    return name, shape, dtype
 
 
 def checked_csr(matrix: Any) -> sparse.csr_array:

@@ -71,8 +71,8 @@ def _score(request: ScoreRequest) -> None:
             method = for_cells(method, request.typed)
         method = for_gower(method, request.typed)
         check_method(method, for_model=request.model is not None)
-    memory = {} if request.memory is None else {"working_memory": request.memory}
-    with sklearn.config_context(**memory):
+    memory = request.columns.memory
+    with sklearn.config_context(**({} if memory is None else {"working_memory": memory})):
         jobs.score(replace(request, method=method))
 
 

@@ -17,7 +17,6 @@ import numpy as np
 import pandas as pd
 
 from clustertrust import CAKE, Confidence
-from clustertrust._parallel import memory_budget
 from clustertrust.cli.blocks import open_table, prepare_table
 from clustertrust.cli.options import ReadOptions
 from clustertrust.cli.outputs import staged
@@ -43,7 +42,7 @@ from clustertrust.files.delimited import COMMA, COMPRESSED, EXACT
 from clustertrust.files.formats import FORMATS, format_of, known_format, need, suffixes
 from clustertrust.files.lines import UTF8
 from clustertrust.files.sources import Block, CsvSource, FrameSource, ParquetSource, Source
-from clustertrust.files.tables import bytes_in_memory
+from clustertrust.files.tables import fits_in_memory
 from clustertrust.model_files import StoredModel, about_columns, save_model
 from clustertrust.scoring.settings import Settings
 from clustertrust.streaming.passes import BlockReader, SampledRows, reader_of
@@ -61,7 +60,7 @@ def large_source(request: ScoreRequest) -> Source | None:
         format = known_format(path)
         if format is None or FORMATS[format].blocks is None:
             return None
-        if request.scheduler is None and bytes_in_memory(path) <= memory_budget():
+        if request.scheduler is None and fits_in_memory(path):
             return None
     _check_blockwise(data, columns)
     return open_table(data, columns)

@@ -112,6 +112,14 @@ class ReadOptions:
         "Which part of an H5AD file: a key of obsm, or X.  [default: X_pca]", metavar="KEY"
     )
 
+    memory: int | None = option(
+        "Most memory for the data. `score` reads files larger than a quarter of it (of 1024, if it "
+        "is not given) in blocks; what has to be read whole and is larger is refused."
+        "  [default: half of the machine's]",
+        type=click.IntRange(min=1),
+        metavar="MIB",
+    )
+
     def check(self) -> None:
         """Raise for options that exclude each other."""
         if self.impute is not None and self.drop_missing:

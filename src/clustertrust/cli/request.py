@@ -115,6 +115,9 @@ class Request:
             raise click.UsageError(
                 "--out - and --json would both print to standard output; choose one."
             )
+        from clustertrust.files.memory import allowing
+
+        click.get_current_context().with_resource(allowing(self.columns.memory))
         return replace(self, paths=paths)
 
     def refuse(self, names: Iterable[str], why: str) -> None:
@@ -160,11 +163,6 @@ class ScoreRequest(ScoredRequest):
         "LABEL",
     )
     distances: bool = _distances()
-    memory: int | None = _count(
-        "Memory for the data in use. Files larger than a quarter of it are read in blocks."
-        "  [default: 1024]",
-        metavar="MIB",
-    )
     checkpoint: str | None = option(
         "Keep finished runs there, and resume from them.",
         type=click.Path(file_okay=False),

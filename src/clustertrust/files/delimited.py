@@ -10,6 +10,7 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from clustertrust._errors import Message
 from clustertrust.files.columns import UNNAMED
 from clustertrust.files.errors import TableError
 from clustertrust.files.layout import layout_of, try_encodings
+from clustertrust.files.memory import allowed, check_memory, needed
 from clustertrust.files.reading import Dialect, Reading, Table
 from clustertrust.tables.values import as_numbers, decimal_of, known_texts
 
@@ -48,6 +50,7 @@ _MISSING = [
 def read_delimited(source: Any, reading: Reading, separator: str, format: str) -> Table:
     """Read a table from a path or from bytes in memory; `separator` is what the `format` says."""
     head = head_of(source)
+    check_memory(needed_by_text(source, as_written=reading.as_written), "its rows")
 
     def read(encoding: str) -> Table:
         layout = layout_of(head, encoding, reading, separator)
@@ -186,10 +189,49 @@ def parse_csv(text: Any, options: Mapping[str, Any], place: str = "") -> pd.Data
 
 def head_of(source: Any, size: int = 2**16) -> bytes:
     """Return the first bytes of a text, without its compression."""
-    if isinstance(source, io.BytesIO):
-        return source.getvalue()[:size]
-    with open_text(source, "rb") as file:
+    with _opened(source) as file:
         return bytes(file.read(size))
+
+
+def _opened(source: Any) -> Any:
+    """Return a path, or bytes in memory, as an open file without compression."""
+    in_memory = isinstance(source, io.BytesIO)
+    return nullcontext(rewound(source)) if in_memory else open_text(source, "rb")
+
+
+def size_of_text(path: Path, enough: int) -> int:
+    """Return the bytes of a text; compressed text is unpacked until there are enough of them."""
+    size = path.stat().st_size
+    if path.suffix.lower() not in COMPRESSED or size > enough:
+        return size
+    with open_text(path, "rb") as file:
+        size = 0
+        while size <= enough and (part := file.read(2**20)):
+            size += len(part)
+    return size
+
+
+# Bytes that a field of text takes where it is parsed with all others.
+PER_FIELD = 24
+# The most that a byte of text can take: a row of one number.
+DENSEST = 300
+
+
+def needed_by_text(source: Any, *, as_written: bool = True) -> int:
+    """Return roughly the bytes that text takes as a table; counting ends where it is too much."""
+    packed = isinstance(source, Path) and source.suffix.lower() in COMPRESSED
+    size = len(source.getvalue()) if isinstance(source, io.BytesIO) else source.stat().st_size
+    if not packed and size * DENSEST <= allowed():
+        return size * DENSEST
+    letters, rows, need, marks = 0, 0, 0, Counter[bytes]()
+    with _opened(source) as file:
+        while need <= allowed() and (part := file.read(2**20)):
+            letters, rows = letters + len(part), rows + part.count(b"\n")
+            marks.update({mark: part.count(mark) for mark in (b",", b";", b"\t", b"|", b" ")})
+            fields = rows + max(marks.values())
+            objects = fields * as_written
+            need = needed(rows, fields, letters=letters, objects=objects) + PER_FIELD * fields
+    return need
 
 
 def as_text(

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from clustertrust.files import sources, whole
+from clustertrust.files import arrow_files, sheets, sources, whole
 from clustertrust.files.appending import Append, append_arrow, append_text
 from clustertrust.files.delimited import read_delimited
 from clustertrust.files.errors import TableError
@@ -63,8 +63,8 @@ def _json(suffixes: tuple[str, ...], *, lines: bool) -> Format:
 
 def _sheets(suffix: str, engine: Any) -> Format:
     """Return a format of spreadsheets."""
-    read = partial(whole.read_sheet, engine=engine)
-    write = partial(whole.write_sheet, engine=engine)
+    read = partial(sheets.read_sheet, engine=engine)
+    write = partial(sheets.write_sheet, engine=engine)
     return Format((suffix,), read, write, options=("sheet", "skip_rows"), needs=(engine, "excel"))
 
 
@@ -93,7 +93,7 @@ FORMATS: dict[str, Format] = {
     "ods": _sheets(".ods", "odf"),
     "parquet": Format(
         (".parquet", ".pq"),
-        whole.read_parquet,
+        arrow_files.read_parquet,
         partial(pd.DataFrame.to_parquet, index=False),
         blocks=sources.ParquetSource,
         append=partial(append_arrow, format="parquet"),
@@ -101,8 +101,8 @@ FORMATS: dict[str, Format] = {
     ),
     "arrow": Format(
         (".arrow", ".feather"),
-        whole.read_arrow,
-        whole.write_arrow,
+        arrow_files.read_arrow,
+        arrow_files.write_arrow,
         blocks=sources.ArrowSource,
         append=partial(append_arrow, format="arrow"),
         needs=("pyarrow", "parquet"),

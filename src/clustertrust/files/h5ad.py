@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import io
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from scipy import sparse
 
 from clustertrust._errors import InputError, ParameterError, ParameterTypeError, literal, message_of
 from clustertrust.files.errors import TableError
+from clustertrust.files.memory import check_memory, needed_by_array
 from clustertrust.files.reading import Reading, Table
 
 
@@ -19,6 +21,7 @@ def read_h5ad(source: Any, reading: Reading) -> Table:
     """Read AnnData."""
     if isinstance(source, io.BytesIO):
         raise TableError("is AnnData, which is read from a file, not from standard input.")
+    _check_sizes(source)
     adata = importlib.import_module("anndata").read_h5ad(source)
     try:
         X = representation(adata, reading.use_rep)
@@ -27,6 +30,20 @@ def read_h5ad(source: Any, reading: Reading) -> Table:
     if not sparse.issparse(X):
         X = pd.DataFrame(np.asarray(X), columns=adata.var_names if reading.use_rep == "X" else None)
     return Table(X, adata.obs_names, adata)
+
+
+def _check_sizes(path: Path) -> None:
+    """Raise if the arrays of a file take more memory than is allowed: they may be packed."""
+    need = 0
+
+    def add(_: str, item: Any) -> None:
+        nonlocal need
+        if hasattr(item, "dtype") and item.shape is not None:
+            need += needed_by_array(item.shape, item.dtype)
+
+    with importlib.import_module("h5py").File(path, "r") as file:
+        file.visititems(add)
+    check_memory(need, "its arrays")
 
 
 def representation(adata: Any, use_rep: str) -> Any:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import io
-import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from clustertrust._parallel import memory_budget
 from clustertrust.files.delimited import head_of, open_text
-from clustertrust.files.errors import not_text
+from clustertrust.files.errors import TableError, not_text
 from clustertrust.files.layout import Layout, layout_of, try_encodings
+from clustertrust.files.memory import in_words
 from clustertrust.files.reading import Reading
 
 UTF8 = ("utf-8", "utf8", "utf-8-sig")
+# Bytes that are read at once, and those of the longest line.
+AT_ONCE, LONGEST = 2**20, 2**26
 
 
 @dataclass(frozen=True)
@@ -45,31 +49,78 @@ class TextFile:
         )
 
     @contextmanager
-    def open(self) -> Iterator[tuple[bytes, Iterator[bytes]]]:
-        """Give the line of names and an iterator over the lines below it, as UTF-8."""
+    def open(self) -> Iterator[tuple[bytes, Lines]]:
+        """Give the line of names and the lines below it, as UTF-8."""
         with open_text(self.path, "rb") as file:
-            lines = iter(file) if self.encoding.lower() in UTF8 else self._recoded(file)
-            lines = itertools.islice(lines, self.layout.skip, None)
-            first = iter(partial(records, lines, 1), b"")
+            lines = Lines(file if self.encoding.lower() in UTF8 else _Recoded(file, self.encoding))
+            for _ in range(self.layout.skip):
+                lines.line()
+            first = iter(lambda: lines.records(1), b"")
             yield next((line for line in first if line.strip(b" \r\n")), b""), lines
 
-    def _recoded(self, file: Any) -> Iterator[bytes]:
-        """Yield the lines as UTF-8."""
+
+class _Recoded:
+    """A file of text in another encoding, as UTF-8."""
+
+    def __init__(self, file: Any, encoding: str) -> None:
+        self.text, self.encoding = io.TextIOWrapper(file, encoding=encoding, newline="\n"), encoding
+
+    def read(self, size: int) -> bytes:
+        """Return about so many bytes."""
         try:
-            for line in io.TextIOWrapper(file, encoding=self.encoding, newline="\n"):
-                yield line.encode()
+            return self.text.read(size).encode()
         except UnicodeError as error:
             raise not_text(self.encoding, str(error)) from error
 
 
-def records(lines: Iterator[bytes], rows: int) -> bytes:
-    """Return the next `rows` lines, and more if a quoted field spans lines."""
-    text = b"".join(itertools.islice(lines, rows))
-    quotes = text.count(b'"')
-    # A stray quote does not read the whole file.
-    for line in itertools.islice(lines, max(rows, 1000)) if quotes % 2 else ():
-        text += line
-        quotes += line.count(b'"')
-        if quotes % 2 == 0:
-            break
-    return text
+class Lines:
+    """The lines of an open file, many at a time, of bounded length."""
+
+    def __init__(self, file: Any) -> None:
+        self.file, self.held, self.ended = file, b"", False
+
+    def line(self) -> bytes:
+        """Return the next line; an empty text at the end."""
+        return self._take(self._end(1))
+
+    def records(self, rows: int) -> bytes:
+        """Return the next `rows` lines, and more if a quoted field spans lines.
+
+        Fewer where lines are so long that they would take more memory than blocks may.
+        """
+        end = self._end(rows)
+        if self.held.count(b'"', 0, end) % 2:
+            # A stray quote does not read the whole file.
+            for _ in range(max(rows, 1000)):
+                more = self._end(1, end)
+                is_closing = self.held.count(b'"', end, more) % 2
+                at_end, end = more == end, more
+                if is_closing or at_end:
+                    break
+        return self._take(end)
+
+    def _take(self, end: int) -> bytes:
+        taken, self.held = self.held[:end], self.held[end:]
+        return taken
+
+    def _end(self, rows: int, start: int = 0) -> int:
+        """Return where the `rows`-th line from `start` on ends; read as much as that takes."""
+        most, count = max(memory_budget(), 4 * AT_ONCE), self.held.count(b"\n", start)
+        parts, size = [self.held], len(self.held)
+        while count < rows and not self.ended and (size - start < most or not count):
+            if not count and size - start > LONGEST:
+                raise TableError(
+                    f"has a line of more than {in_words(LONGEST)}; its lines must end with line "
+                    "ends."
+                )
+            part = self.file.read(AT_ONCE)
+            self.ended = not part
+            parts.append(part)
+            count, size = count + part.count(b"\n"), size + len(part)
+        self.held = b"".join(parts)
+        if count < rows and self.ended:
+            return len(self.held)
+        if rows == 1:
+            return self.held.index(b"\n", start) + 1
+        is_end = np.frombuffer(self.held, dtype=np.uint8)[start:] == ord("\n")
+        return start + int(np.flatnonzero(is_end)[min(rows, count) - 1]) + 1

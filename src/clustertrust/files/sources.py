@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from io import BytesIO
@@ -13,15 +12,23 @@ import numpy as np
 import pandas as pd
 
 from clustertrust._errors import InputError, literal
+from clustertrust._parallel import memory_budget
 from clustertrust._types import Array, Bools, Floats
 from clustertrust._validation import check_finite, check_range, check_whole_numbers
 from clustertrust.files import delimited
+from clustertrust.files.arrow_files import (
+    arrow_reader,
+    arrow_size,
+    from_arrow,
+    parquet_file,
+    parquet_size,
+)
 from clustertrust.files.arrow_text import arrow_parser
 from clustertrust.files.columns import Selection
 from clustertrust.files.errors import TableError, named_errors, not_text
-from clustertrust.files.lines import TextFile, records
+from clustertrust.files.lines import TextFile
+from clustertrust.files.memory import needed, needed_by_array
 from clustertrust.files.reading import Reading
-from clustertrust.files.whole import arrow_reader, from_arrow
 from clustertrust.storage import read_array_header
 
 __all__ = ["ArraySource", "Block", "Source"]
@@ -168,9 +175,14 @@ class FileSource(Source):
         """Return the names of the columns of a file, None if they have none."""
 
     @classmethod
+    @abstractmethod
     def size_of(cls, path: Path) -> int:
-        """Return roughly the bytes that a file takes in memory."""
-        return path.stat().st_size
+        """Return roughly the bytes of the values of a file."""
+
+    @classmethod
+    @abstractmethod
+    def needed_by(cls, path: Path) -> int:
+        """Return roughly the bytes that a file takes if it is read whole."""
 
 
 class NpySource(FileSource):
@@ -180,6 +192,18 @@ class NpySource(FileSource):
     def names_of(cls, path: Path, reading: Reading) -> None:
         """Return None: columns of an array have no names."""
         return
+
+    @classmethod
+    def size_of(cls, path: Path) -> int:
+        """Return the size of the file."""
+        return path.stat().st_size
+
+    @classmethod
+    def needed_by(cls, path: Path) -> int:
+        """Count by the shape that the file has."""
+        with path.open("rb") as file:
+            shape, _, dtype = read_array_header(file)
+        return needed_by_array(shape, dtype) + needed(shape[0] if shape else 1, 0)
 
     def __init__(self, paths: Sequence[Path], selection: Selection, reading: Reading) -> None:
         path = paths[0]
@@ -308,8 +332,13 @@ class CsvSource(FrameSource):
 
     @classmethod
     def size_of(cls, path: Path) -> int:
-        """Estimate eight characters per number, and fivefold compression."""
-        return path.stat().st_size * (5 if path.suffix.lower() in delimited.COMPRESSED else 1)
+        """Return the bytes of the text, about eight per number."""
+        return delimited.size_of_text(path, memory_budget())
+
+    @classmethod
+    def needed_by(cls, path: Path) -> int:
+        """Count the fields."""
+        return delimited.needed_by_text(path)
 
     @classmethod
     def _columns(cls, path: Path, reading: Reading) -> list[str]:
@@ -343,7 +372,7 @@ class CsvSource(FrameSource):
         by_arrow = arrow_parser(self.names, first[self.wanted], options)
         with text.open() as (head, below):
             lines, before = 1 + text.layout.skip, len(head)
-            while block := records(below, rows):
+            while block := below.records(rows):
                 _check_text(block, before)
                 frame = None if by_arrow is None else by_arrow(block)
                 if frame is None:
@@ -355,7 +384,7 @@ class CsvSource(FrameSource):
         """Return the first rows, and options that allow for the marks in their numbers."""
         options = self.options(text)
         with text.open() as (head, below):
-            block = records(below, FIRST)
+            block = below.records(FIRST)
             _check_text(block, len(head))
             first = _parse(head, block, options, 1)
         return first, options | delimited.marks_of(first, self.reading, options)
@@ -406,20 +435,27 @@ class ParquetSource(FrameSource):
 
     def __init__(self, paths: Sequence[Path], selection: Selection, reading: Reading) -> None:
         super().__init__(paths, selection, reading)
-        self.n_rows = sum(_parquet(path).metadata.num_rows for path in self.paths)
+        self.n_rows = sum(parquet_file(path).metadata.num_rows for path in self.paths)
 
     @classmethod
     def size_of(cls, path: Path) -> int:
         """Estimate eight bytes per number."""
-        about = _parquet(path).metadata
+        about = parquet_file(path).metadata
         return int(about.num_rows * about.num_columns * 8)
 
     @classmethod
+    def needed_by(cls, path: Path) -> int:
+        """Count what the file says of its parts."""
+        return parquet_size(parquet_file(path)).need
+
+    @classmethod
     def _columns(cls, path: Path, reading: Reading) -> list[str]:
-        return list(_parquet(path).schema_arrow.names)
+        return list(parquet_file(path).schema_arrow.names)
 
     def _frames(self, path: Path, rows: int) -> Iterator[pd.DataFrame]:
-        for batch in _parquet(path).iter_batches(batch_size=rows, columns=self.wanted):
+        file = parquet_file(path)
+        parquet_size(file).check_part()
+        for batch in file.iter_batches(batch_size=rows, columns=self.wanted):
             yield from_arrow(batch)
 
 
@@ -433,8 +469,13 @@ class ArrowSource(FrameSource):
 
     @classmethod
     def size_of(cls, path: Path) -> int:
-        """Estimate twofold compression, more than Feather's numbers have."""
-        return 2 * path.stat().st_size
+        """Return the bytes of the values, which the file says of its parts."""
+        return arrow_size(path).bytes
+
+    @classmethod
+    def needed_by(cls, path: Path) -> int:
+        """Count what the file says of its parts."""
+        return arrow_size(path).need
 
     @classmethod
     def _columns(cls, path: Path, reading: Reading) -> list[str]:
@@ -442,6 +483,7 @@ class ArrowSource(FrameSource):
             return [str(name) for name in arrow_reader(file)[0].schema.names]
 
     def _frames(self, path: Path, rows: int) -> Iterator[pd.DataFrame]:
+        arrow_size(path).check_part()
         with path.open("rb") as file:
             reader, is_file = arrow_reader(file)
             positions = range(reader.num_record_batches if is_file else 0)
@@ -474,7 +516,3 @@ def _check_whole(source_name: str, values: Any) -> None:
 
 def _float_type(dtype: np.dtype[Any]) -> Any:
     return np.float32 if dtype == np.float32 else np.float64
-
-
-def _parquet(path: Path) -> Any:
-    return importlib.import_module("pyarrow.parquet").ParquetFile(path)

@@ -17,10 +17,12 @@ import pandas as pd
 from scipy import sparse
 
 from clustertrust._errors import InputError, Message, ParameterTypeError
+from clustertrust._parallel import memory_budget
 from clustertrust._validation import check_choice, check_names
 from clustertrust.files.columns import Selection
 from clustertrust.files.errors import TableError, named_errors
 from clustertrust.files.formats import FORMATS, format_of, known_format, need, suffixes
+from clustertrust.files.memory import allowed
 from clustertrust.files.reading import Dialect, Reading, Table
 from clustertrust.files.sources import ArraySource, FileSource, Source, SparseSource, numbers_of
 
@@ -162,14 +164,14 @@ def column_names(path: Path, reading: Reading) -> list[str] | None:
     return None if kind is None else kind.names_of(paths[0], reading)
 
 
-def bytes_in_memory(path: Path) -> int:
-    """Return roughly the bytes that a file would take in memory if it were read whole."""
+def fits_in_memory(path: Path) -> bool:
+    """Return whether a file of a format that is read in blocks is small enough to be read whole."""
     format = format_of(path)
     blocks = FORMATS[format].blocks
     assert blocks is not None
     with named_errors(str(path), format):
-        size = blocks.size_of(path)
-    return size  # noqa: RET504  (inside, mypy would miss a return: a context may swallow errors)
+        fits = blocks.size_of(path) <= memory_budget() and blocks.needed_by(path) <= allowed()
+    return fits  # noqa: RET504  (inside, mypy would miss a return: a context may swallow errors)
 
 
 def _files(path: Path) -> tuple[type[FileSource] | None, list[Path]]:

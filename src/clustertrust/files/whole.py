@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-import io
 import json
-import re
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any
 
 import numpy as np
 import pandas as pd
@@ -16,10 +12,10 @@ from scipy import sparse
 
 from clustertrust._errors import Message, literal
 from clustertrust._types import Array
-from clustertrust.files.columns import UNNAMED
-from clustertrust.files.delimited import check_unique, rewound
+from clustertrust.files.delimited import rewound
 from clustertrust.files.errors import TableError
-from clustertrust.files.layout import titles_above
+from clustertrust.files.frames import opened, table_of_frame
+from clustertrust.files.memory import check_memory, needed, needed_by_array
 from clustertrust.files.reading import Dialect, Reading, Table
 from clustertrust.storage import check_archive, check_array_file, checked_csr, pack_arrays
 
@@ -34,12 +30,13 @@ def write_delimited(
     table.to_csv(path, index=False, **options)
 
 
-# JSON and spreadsheets
+# JSON
 
 
 def read_json(source: Any, reading: Reading, *, lines: bool) -> Table:
     """Read records: a list of objects, or one object a line."""
-    with _opened(source) as file:
+    with opened(source) as file:
+        check_memory(_needed_by_json(file), "its records")
         text = file.read().decode(reading.encoding or "utf-8-sig")
     try:
         if lines:
@@ -58,12 +55,21 @@ def read_json(source: Any, reading: Reading, *, lines: bool) -> Table:
         return Table(pd.DataFrame(parsed))
     if not isinstance(parsed, list) or not all(isinstance(record, dict) for record in parsed):
         raise TableError('holds no list of records; give one object a point, such as [{"x": 1}].')
-    return _from_frame(pd.DataFrame.from_records(parsed))
+    columns = {name for record in parsed for name in record}
+    # Records without a key of another get a gap there.
+    check_memory(needed(len(parsed), len(parsed) * len(columns)), f"{len(columns):,} keys")
+    return table_of_frame(pd.DataFrame.from_records(parsed))
 
 
-def _opened(source: Any) -> AbstractContextManager[IO[bytes]]:
-    """Return the bytes of a path, or those in memory, as an open file."""
-    return nullcontext(rewound(source)) if isinstance(source, io.BytesIO) else source.open("rb")
+def _needed_by_json(file: IO[bytes]) -> int:
+    """Return roughly the bytes that JSON takes as Python objects; rewind the file."""
+    size, marks, objects = 0, 0, 0
+    while part := file.read(2**20):
+        size, objects = size + len(part), objects + part.count(b"{") + part.count(b"[")
+        marks += part.count(b",") + part.count(b":")
+    file.seek(0)
+    # Letters beyond Latin ones make all of a text wide.
+    return 5 * size + 100 * marks + 200 * objects
 
 
 def write_json(table: pd.DataFrame, path: Path, *, lines: bool) -> None:
@@ -82,88 +88,10 @@ def _json_value(value: Any) -> Any:
     return None if value is pd.NA or value is pd.NaT or value != value else value
 
 
-def read_sheet(source: Any, reading: Reading, *, engine: str) -> Table:
-    """Read the first sheet of a spreadsheet, or the one that is asked for."""
-    with pd.ExcelFile(source, engine=cast(Any, engine)) as book:
-        if reading.sheet is not None and reading.sheet not in book.sheet_names:
-            raise TableError(f"has no sheet {reading.sheet!r}; it has {book.sheet_names}.")
-        sheet = book.sheet_names[0] if reading.sheet is None else reading.sheet
-        options: dict[str, Any] = {"keep_default_na": False, "na_values": [""]}
-        cells = pd.read_excel(book, sheet_name=sheet, header=None, dtype=object, **options)
-    cells = cells.dropna(how="all").dropna(axis=1, how="all")
-    if cells.empty:
-        raise TableError(f"has nothing in its sheet {sheet!r}.")
-    skip = _names_at(cells) if reading.skip_rows is None else reading.skip_rows
-    first = enumerate(cells.iloc[skip])
-    names = [f"{UNNAMED}{j}" if pd.isna(name) else str(name) for j, name in first]
-    check_unique(names)
-    frame = cells.iloc[skip + 1 :].set_axis(names, axis=1).reset_index(drop=True)
-    notes = [f"sheet {sheet!r}"] if len(book.sheet_names) > 1 else []
-    notes += [f"{skip} line{'s' * (skip > 1)} above the names left out"] if skip else []
-    return Table(frame.infer_objects(), notes=tuple(notes))
-
-
-def _names_at(cells: pd.DataFrame) -> int:
-    """Return which row of a sheet holds the names: the first full one above the values.
-
-    Sentences above a table may fill several cells of a row. Values begin where columns that hold no
-    text begin to.
-    """
-    counts = cells.notna().sum(axis=1).to_numpy()
-    is_value = cells.notna() & ~cells.map(lambda cell: isinstance(cell, str))
-    lower = slice(len(cells) // 3, None)
-    holds_values = is_value.iloc[lower].sum() > cells.iloc[lower].notna().sum() / 2
-    starts = is_value.loc[:, holds_values].mean(axis=1).to_numpy() >= 0.5
-    begin = int(np.argmax(starts)) if starts.any() else 0
-    full = np.flatnonzero(counts[:begin] >= np.median(counts[begin:]))
-    return int(full[0]) if full.size else titles_above(counts.tolist())
-
-
-# Parquet and Arrow
-
-
-def read_parquet(source: Any, reading: Reading) -> Table:
-    """Read Parquet."""
-    return _from_frame(from_arrow(importlib.import_module("pyarrow.parquet").read_table(source)))
-
-
-def read_arrow(source: Any, reading: Reading) -> Table:
-    """Read Feather, Arrow's file format, or Arrow's stream."""
-    with _opened(source) as file:
-        return _from_frame(from_arrow(arrow_reader(file)[0].read_all()))
-
-
-def arrow_reader(file: IO[bytes]) -> tuple[Any, bool]:
-    """Return Arrow's reader of an open file, and whether it has the file format, not a stream."""
-    ipc = importlib.import_module("pyarrow.ipc")
-    is_file = file.read(6) == b"ARROW1"
-    file.seek(0)
-    return (ipc.open_file if is_file else ipc.open_stream)(file), is_file
-
-
-def from_arrow(table: Any) -> pd.DataFrame:
-    """Turn an Arrow table into a frame and check its text: pandas may do so only later."""
-    table.validate(full=True)
-    frame: pd.DataFrame = table.to_pandas()
-    return frame
-
-
-def _from_frame(frame: pd.DataFrame) -> Table:
-    """Make a table of a frame with its index, if it has one, and with text as column names."""
-    if frame.index.nlevels > 1:
-        raise TableError("has an index of several levels; reset it to columns first.")
-    frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
-    check_unique(list(frame.columns))
-    names = None if isinstance(frame.index, pd.RangeIndex) else frame.index
-    return Table(frame.reset_index(drop=True), names)
-
-
-def write_arrow(table: pd.DataFrame, path: Path) -> None:
-    """Write Feather, Arrow's file format."""
-    table.reset_index(drop=True).to_feather(path)
-
-
 # NumPy
+
+# The arrays of a sparse matrix.
+SPARSE = {"format", "indices", "indptr", "shape", "data"}
 
 
 def read_npy(source: Any, reading: Reading) -> Table:
@@ -173,12 +101,15 @@ def read_npy(source: Any, reading: Reading) -> Table:
 
 def read_npz(source: Any, reading: Reading) -> Table:
     """Read an archive of arrays: a sparse matrix, one array, or one array per column."""
-    with _load(source) as file:
+    with _load(source, reading.array) as file:
         names = list(file.files)
-        if {"format", "indices", "indptr", "shape", "data"} <= set(names):
+        if set(names) >= SPARSE:
             for name in ("indices", "indptr", "shape"):
                 if file[name].dtype.kind not in "iu":
                     raise TableError(f"holds a sparse matrix whose {name} are not whole numbers.")
+            rows, columns = (int(length) for length in file["shape"])
+            # Other forms than CSR become one, with a number for each row.
+            check_memory(needed(max(rows, columns), 0), f"{rows:,} rows and {columns:,} columns")
             return Table(checked_csr(sparse.load_npz(rewound(source))))
         if reading.array is not None and reading.array not in names:
             raise TableError(f"has no array {reading.array!r}; it has {names}.")
@@ -196,9 +127,9 @@ def read_npz(source: Any, reading: Reading) -> Table:
     raise TableError(Message(text, {"array": names[0]}))
 
 
-def _load(source: Any) -> Any:
+def _load(source: Any, chosen: str | None = None) -> Any:
     try:
-        _check_sizes(source)
+        _check_sizes(source, chosen)
         return np.load(rewound(source), allow_pickle=False)
     except ValueError as error:
         if "pickle" not in str(error).lower():
@@ -209,10 +140,17 @@ def _load(source: Any) -> Any:
         ) from error
 
 
-def _check_sizes(source: Any) -> None:
-    """Raise if an array claims to be larger than its file, before memory is allocated for it."""
-    with _opened(source) as file:
-        (check_archive if file.read(2) == b"PK" else check_array_file)(file)
+def _check_sizes(source: Any, chosen: str | None) -> None:
+    """Raise if arrays claim to be larger than their file, or are too large for a table."""
+    with opened(source) as file:
+        arrays = (check_archive if file.read(2) == b"PK" else check_array_file)(file)
+    arrays = [array for array in arrays if chosen is None or array[0] == f"{chosen}.npy"]
+    need = sum(needed_by_array(shape, dtype) for _, shape, dtype in arrays)
+    names = {name.removesuffix(".npy") for name, *_ in arrays}
+    if not names >= SPARSE:
+        need += needed(max((shape[0] for _, shape, _ in arrays if shape), default=0), 0)
+    shown = ", ".join(f"{name} {shape} of {dtype}" for name, shape, dtype in arrays[:5])
+    check_memory(need, f"its arrays ({shown})")
 
 
 def _from_array(array: Array, where: str) -> Table:
@@ -256,38 +194,3 @@ def _stored_column(column: pd.Series) -> Array:
         return column.to_numpy(bool)
     values = zip(column, column.isna(), strict=True)
     return np.array(["" if missing else str(value) for value, missing in values], str)
-
-
-# What no spreadsheet can hold: its XML has no such characters.
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-
-
-def write_sheet(table: pd.DataFrame, path: Path, engine: Any) -> None:
-    """Write a spreadsheet; text stays text, also where it begins like a formula."""
-    _refuse_control(table, path.name)
-    with pd.ExcelWriter(path, engine=engine) as writer:
-        table.to_excel(writer, index=False)
-        if engine != "openpyxl":
-            return
-        for sheet in writer.sheets.values():
-            for cell in (cell for row in sheet.iter_rows() for cell in row):
-                # A person's text that begins with = would be run by whoever opens the file.
-                if cell.data_type == "f":
-                    cell.data_type, cell.quotePrefix = "s", True
-
-
-def _refuse_control(table: pd.DataFrame, file: str) -> None:
-    """Raise for a text with characters that no spreadsheet can hold."""
-    remedy = "which a spreadsheet cannot hold; write another format, such as .csv."
-    for j, name in enumerate(table.columns):
-        if _CONTROL.search(str(name)):
-            raise ValueError(f"{file}: column {name!r} has a control character, {remedy}")
-        column = table.iloc[:, j]
-        if pd.api.types.is_numeric_dtype(column.dtype):
-            continue
-        for i, value in enumerate(column):
-            if isinstance(value, str) and _CONTROL.search(value):
-                raise ValueError(
-                    f"{file}: row {i} of column {str(name)!r} has a control character "
-                    f"({value[:40]!r}), {remedy}"
-                )

@@ -1,0 +1,197 @@
+"""Parquet, Feather and Arrow's stream, by pyarrow, and how large they become in memory."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import struct
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import pandas as pd
+
+from clustertrust.files.errors import TableError
+from clustertrust.files.frames import opened, table_of_frame
+from clustertrust.files.memory import allowed, check_memory, in_words, needed
+from clustertrust.files.reading import Reading, Table
+
+MAGIC = b"ARROW1"
+# Rows that are decoded at once where a Parquet file is read whole.
+DECODED = 2**14
+
+
+def read_parquet(source: Any, reading: Reading) -> Table:
+    """Read Parquet."""
+    file = parquet_file(source)
+    check_memory(parquet_size(file).need, f"its {file.metadata.num_rows:,} rows")
+    arrow, batches, size = importlib.import_module("pyarrow"), [], 0
+    # A text that a file holds once may stand in all rows, so that they take more than they claim.
+    for batch in file.iter_batches(batch_size=DECODED):
+        size += batch.nbytes
+        check_memory(3 * size, "its rows")
+        batches.append(batch)
+    table = arrow.Table.from_batches(batches, file.schema_arrow)
+    return table_of_frame(from_arrow(table))
+
+
+def read_arrow(source: Any, reading: Reading) -> Table:
+    """Read Feather, Arrow's file format, or Arrow's stream."""
+    size = arrow_size(source)
+    check_memory(size.need, f"its {size.rows:,} rows")
+    with opened(source) as file:
+        return table_of_frame(from_arrow(arrow_reader(file)[0].read_all()))
+
+
+def write_arrow(table: pd.DataFrame, path: Path) -> None:
+    """Write Feather, Arrow's file format."""
+    table.reset_index(drop=True).to_feather(path)
+
+
+def parquet_file(source: Any) -> Any:
+    """Open Parquet."""
+    return importlib.import_module("pyarrow.parquet").ParquetFile(source)
+
+
+def arrow_reader(file: IO[bytes]) -> tuple[Any, bool]:
+    """Return Arrow's reader of an open file, and whether it has the file format, not a stream."""
+    ipc = importlib.import_module("pyarrow.ipc")
+    is_file = file.read(len(MAGIC)) == MAGIC
+    file.seek(0)
+    return (ipc.open_file if is_file else ipc.open_stream)(file), is_file
+
+
+def from_arrow(table: Any) -> pd.DataFrame:
+    """Turn an Arrow table into a frame and check its text: pandas may do so only later."""
+    table.validate(full=True)
+    frame: pd.DataFrame = table.to_pandas()
+    return frame
+
+
+# How large they become
+
+
+class Size(NamedTuple):
+    """What a file holds: rows, columns, bytes of values, and those of the largest part of it."""
+
+    rows: int
+    columns: int
+    bytes: int
+    largest: int
+
+    @property
+    def need(self) -> int:
+        """Return roughly the bytes that the whole table takes."""
+        numbers = self.rows * self.columns * 8
+        return needed(self.rows, self.rows * self.columns, letters=max(0, self.bytes - numbers))
+
+    def check_part(self) -> None:
+        """Raise if a part, which is unpacked at once, takes more than is allowed."""
+        if self.largest > allowed():
+            raise TableError(
+                f"has a part of rows that takes {in_words(self.largest)} of memory at once, and "
+                f"{in_words(allowed())} may be used. Write it in smaller parts (row groups or "
+                "record batches)."
+            )
+
+
+def parquet_size(file: Any) -> Size:
+    """Return the size of an open Parquet file, by what it says of its parts."""
+    about = file.metadata
+    parts = [about.row_group(i) for i in range(about.num_row_groups)]
+    sizes = [part.total_byte_size for part in parts]
+    # One column after the other is unpacked.
+    columns = (part.column(j) for part in parts for j in range(part.num_columns))
+    largest = max((column.total_uncompressed_size for column in columns), default=0)
+    return Size(about.num_rows, about.num_columns, sum(sizes), largest)
+
+
+def arrow_size(source: Any) -> Size:
+    """Return the size of a file or stream of Arrow's, by the headers of its parts.
+
+    Nothing is unpacked: each part says its rows, and each packed buffer its size.
+    """
+    arrow = importlib.import_module("pyarrow")
+    in_memory = isinstance(source, io.BytesIO)
+    file = arrow.BufferReader(source.getvalue()) if in_memory else arrow.memory_map(str(source))
+    rows, total, largest = 0, 0, 0
+    with file:
+        reader, is_file = arrow_reader(file)
+        file.seek(0)
+        for message in _messages_of_file(file) if is_file else _messages_of_stream(file):
+            length, size = _batch_size(message)
+            rows += length if message.type == "record batch" else 0
+            total, largest = total + size, max(largest, size)
+        return Size(rows, len(reader.schema), total, largest)
+
+
+def _messages_of_stream(file: Any) -> Iterator[Any]:
+    """Yield the batches of a stream, one after the other."""
+    reader = importlib.import_module("pyarrow.ipc").MessageReader.open_stream(file)
+    while True:
+        try:
+            message = reader.read_next_message()
+        except StopIteration:
+            return
+        if message.type in ("record batch", "dictionary"):
+            yield message
+
+
+def _messages_of_file(file: Any) -> Iterator[Any]:
+    """Yield the batches that the end of a file lists: dictionaries, then rows."""
+    read_message = importlib.import_module("pyarrow.ipc").read_message
+    end = file.size() - len(MAGIC) - 4
+    file.seek(end)
+    (length,) = struct.unpack("<i", file.read(4))
+    file.seek(end - length)
+    data = file.read(length)
+    footer = _fields(data, *struct.unpack_from("<I", data))
+    for listed in filter(None, (footer(2), footer(3))):
+        start = _follow(data, listed)
+        (count,) = struct.unpack_from("<I", data, start)
+        blocks = data[start + 4 + (-start - 4) % 8 :] if count else b""
+        for offset, _, _, _ in struct.iter_unpack("<qiiq", blocks[: 24 * count]):
+            file.seek(offset)
+            yield read_message(file)
+
+
+def _batch_size(message: Any) -> tuple[int, int]:
+    """Return rows and bytes of a batch of Arrow's, by its header, which is a flatbuffer."""
+    data, body = bytes(message.metadata), message.body
+    header = _fields(data, *struct.unpack_from("<I", data))(2)
+    assert header is not None
+    batch = _fields(data, _follow(data, header))
+    if message.type == "dictionary":
+        inner = batch(1)
+        assert inner is not None
+        batch = _fields(data, _follow(data, inner))
+    length, buffers, packed = batch(0), batch(2), batch(3)
+    rows = 0 if length is None else struct.unpack_from("<q", data, length)[0]
+    if packed is None or buffers is None:
+        return rows, 0 if body is None else body.size
+    start = _follow(data, buffers)
+    (count,) = struct.unpack_from("<I", data, start)
+    size = 0
+    for offset, stored in struct.iter_unpack("<qq", data[start + 4 : start + 4 + 16 * count]):
+        # The size comes first; -1: this buffer is not packed.
+        claim = struct.unpack("<q", bytes(body[offset : offset + 8]))[0] if stored else 0
+        size += stored if claim < 0 else claim
+    return rows, size
+
+
+def _follow(data: bytes, position: int) -> int:
+    """Return what an offset of a flatbuffer points to."""
+    return int(position + struct.unpack_from("<I", data, position)[0])
+
+
+def _fields(data: bytes, table: int) -> Callable[[int], int | None]:
+    """Return where the fields of a table of a flatbuffer are, by their numbers."""
+    names = table - struct.unpack_from("<i", data, table)[0]
+    size = struct.unpack_from("<H", data, names)[0]
+
+    def field(number: int) -> int | None:
+        place = 4 + 2 * number
+        offset = struct.unpack_from("<H", data, names + place)[0] if place < size else 0
+        return table + offset if offset else None
+
+    return field
