@@ -68,7 +68,41 @@ def jaccard_agreement(first, second):
     return out
 
 
-AGREEMENTS = {"matching": matching_agreement, "jaccard": jaccard_agreement}
+def element_centric_agreement(first, second, alpha=0.9):
+    """1 - Σ_j |p_j - q_j| / 2α, with p and q the chances of a walk that restarts at the point with
+    1 - α and otherwise goes to any member of its cluster; None where a run assigns it none.
+    """
+    both = [i for i, (a, b) in enumerate(zip(first, second, strict=True)) if a >= 0 and b >= 0]
+    out = [None] * len(first)
+    for i in both:
+        chances = []
+        for run in (first, second):
+            members = [j for j in both if run[j] == run[i]]
+            chances.append(
+                {j: alpha * (j in members) / len(members) + (1 - alpha) * (j == i) for j in both}
+            )
+        p, q = chances
+        out[i] = 1 - sum(abs(p[j] - q[j]) for j in both) / (2 * alpha)
+    return out
+
+
+def ambiguous_pairs(labels, low, high):
+    """Share of pairs that more than `low` and fewer than `high` of their runs put together."""
+    total = ambiguous = 0
+    for i, j in combinations(range(len(labels)), 2):
+        runs = [(a, b) for a, b in zip(labels[i], labels[j], strict=True) if min(a, b) >= 0]
+        if runs:
+            together = sum(a == b for a, b in runs)
+            total += 1
+            ambiguous += low * len(runs) < together < high * len(runs)
+    return ambiguous / total if total else float("nan")
+
+
+AGREEMENTS = {
+    "matching": matching_agreement,
+    "jaccard": jaccard_agreement,
+    "element-centric": element_centric_agreement,
+}
 
 
 def stability(labels, *, agreement="matching", unassigned="skip"):

@@ -339,6 +339,25 @@ def test_the_readme_compares_answers_with_both_scores():
         assert f"{float(mean):.2f}" in told
 
 
+def test_pages_repeat_the_auroc_of_the_evidence():
+    evidence = page_text("evidence/ranking.md")
+    means = dict(
+        re.findall(
+            r"^\| (silhouette|harmonic|refined|combined)[^|]*\|[^|]+\|[^|]+\| ([\d.]+) \|",
+            evidence.partition("<!-- begin opinions -->")[2],
+            re.MULTILINE,
+        )
+    )
+    assert len(means) == 4
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"as a silhouette does (mean AUROC {means['harmonic']})" in " ".join(readme.split())
+    assert f"second opinion](docs/howto/ranking.md#second-opinions): {means['combined']}." in readme
+    why = page_text("why.md")
+    for word, mean in means.items():
+        (row,) = re.findall(rf"^\| [^|]*{word}[^|]* \| ([\d.]+) \|", why, re.MULTILINE)
+        assert row == mean, word
+
+
 def test_contributors_find_every_module_on_the_map():
     rows = re.findall(r"^\| (`.+?) \|", CONTRIBUTING.read_text(), re.MULTILINE)
     told = set(re.findall(r"`(\w+)`", " ".join(rows)))

@@ -176,10 +176,10 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
     normalization : {"clip", "affine"}
         How mean minus spread of the silhouettes becomes S̃ in [0, 1]: cut off at 0, or mapped by
         (x + 1) / 2.
-    agreement : {"matching", "jaccard", "reference"}
+    agreement : {"matching", "jaccard", "element-centric", "reference"}
         When two runs agree on a point: if the best matching pairs its two clusters; in proportion
-        to their overlap; or if both have the same partner in the run that agrees most with all
-        others.
+        to their overlap, as a share of their union or of the larger one; or if both have the same
+        partner in the run that agrees most with all others.
     unassigned : {"skip", "disagree"}
         Whether runs that do not assign a point are ignored or count against it.
     consensus : {"medoid", "best-reference"}

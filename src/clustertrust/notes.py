@@ -14,6 +14,8 @@ from clustertrust._errors import Message, literal
 # Share of points with stability 1 from which on the runs hardly differ.
 ALIKE = 0.9
 ROUNDING = 1e-9
+# Points from which on a cluster of one is odd.
+ENOUGH = 20
 
 
 def notes_on(table: pd.DataFrame) -> tuple[Message, ...]:
@@ -52,6 +54,22 @@ def noise_text(noise: Mapping[str, int]) -> str:
 def is_stable(stability: pd.Series) -> pd.Series:
     """Return which points have stability 1."""
     return stability > 1 - ROUNDING
+
+
+def note_on_single_points(sizes: pd.Series) -> tuple[Message, ...]:
+    """Return a note on clusters of one point; `sizes` are points by label, where -1 is noise."""
+    if sizes.sum() < ENOUGH:
+        return ()
+    alone = [label for label, size in sizes.items() if size == 1 and label != -1]
+    if not alone:
+        return ()
+    shown = ", ".join(map(str, alone[:5])) + ", …" * (len(alone) > 5)
+    which = f"Cluster {shown} has" if len(alone) == 1 else f"Clusters {shown} have"
+    text = (
+        f"{literal(which)} a single point, which may be an outlier. To clip outliers, say "
+        "{TablePreparer.scale='robust'}."
+    )
+    return (Message(text),)
 
 
 def note_on_runs(alike: int, judged: int, alone: bool = True) -> tuple[Message, ...]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -104,22 +104,33 @@ def first_threshold(scores: Any) -> float:
     return float(np.floor(50 * np.median(present) + 1e-9) / 100)
 
 
+class NullScores(NamedTuple):
+    """What data without clusters score: what they hardly reach, and quantiles of their scores."""
+
+    level: float
+    quantiles: tuple[float, ...]
+
+
 @dataclass
 class Chance:
     """The score that data without clusters hardly reach.
 
-    It is computed when it is first asked for, and then known: `compute` is called once.
+    It is computed when it is first asked for, and then known: `compute` is called once. The
+    `quantiles` of their scores, evenly spaced from 0 to 100 %, are not stored in files.
     """
 
-    compute: Callable[[], float | None] | None = None
+    compute: Callable[[], NullScores | None] | None = None
     known: float | None = None
+    quantiles: tuple[float, ...] = ()
 
     @property
     def level(self) -> float | None:
         """The score; None if no such data can be drawn or clustered."""
         compute = self.compute
         if compute is not None:
-            self.known = compute()
+            found = compute()
+            if found is not None:
+                self.known, self.quantiles = found
             # Its points are not needed any more.
             self.compute = None
         return self.known

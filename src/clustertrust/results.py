@@ -32,6 +32,8 @@ from clustertrust.summary import summarize
 
 # What stability is, by agreement; {} is what was counted.
 _STABILITY = {
+    "element-centric": "points that its clusters in two runs share, of the larger one, on average "
+    "over {}",
     "given": "share of {} that agree with the given label",
     "jaccard": "how far its clusters in two runs overlap, on average over {}",
     "matching": "share of {} that put it into the same cluster",
@@ -66,7 +68,7 @@ class Explanation:
     origin : where the threshold comes from, in words; empty if it was given
     weak : "stability", "geometry" or, where it is a part of the score, "persistence": as the reason
         says, else the smallest; None for core and unassigned points
-    agreement : what stability averages over pairs of runs: "matching", "jaccard" or "reference";
+    agreement : what stability averages over pairs of runs: a name of AGREEMENTS;
         "given": the share of runs that agree with a given label
     persistence : its persistence; None where that is no part of the score
     second_opinions : share of the runs of other methods that give it this label, likewise
@@ -295,7 +297,7 @@ class Confidence(Record):
     n_runs : their number
     sampling_error : with `geometry="sampled"`, standard error of a silhouette of one run, root mean
         square over points; 0 without sampling
-    agreement : what stability averages over pairs of runs: "matching", "jaccard" or "reference";
+    agreement : what stability averages over pairs of runs: a name of AGREEMENTS;
         "given": the share of runs that agree with a given label
     unassigned : "skip": only runs that assign a point count for it; "disagree": all count
     """
@@ -480,6 +482,15 @@ class Confidence(Record):
             return self.frame.index
         return pd.RangeIndex(len(self.scores))
 
+    @property
+    def null_quantiles(self) -> tuple[float, ...]:
+        """Quantiles of the scores of data without clusters, where `cut` drew such data."""
+        return () if self.chance is None else tuple(self.chance.quantiles)
+
+    def findings(self) -> dict[str, Any]:
+        """Return what a page begins with beside the scores; an audit has some."""
+        return {}
+
     def _page_settings(self) -> dict[str, Any]:
         """Return what a page lists of how the scores were made, by name."""
         noise = self.ensemble.noise
@@ -512,6 +523,8 @@ class Confidence(Record):
         more = check_mapping("settings", options.get("settings"))
         options["settings"] = whole._page_settings() | more
         options["chance"] = options.get("chance", at.chance)
+        options.setdefault("null_scores", whole.null_quantiles)
+        options.setdefault("findings", whole.findings())
         write_report(path, table, X, votes=votes, **options)
 
     def summary(self, threshold: float | None = None, points: int = 5) -> str:

@@ -17,7 +17,13 @@ from clustertrust._types import Floats, Ints
 from clustertrust._validation import check_count
 from clustertrust.columns import COLUMNS
 from clustertrust.ensemble.record import Ensemble
-from clustertrust.notes import is_stable, note_on_noise, note_on_runs, notes_on
+from clustertrust.notes import (
+    is_stable,
+    note_on_noise,
+    note_on_runs,
+    note_on_single_points,
+    notes_on,
+)
 from clustertrust.reasons import Cut, above, cut
 
 if TYPE_CHECKING:
@@ -88,14 +94,17 @@ def summary_of(
     """
     scores = table["score"].to_numpy(np.float64)
     at = cut(scores) if at is None else at
+    clusters = _means(_sums(table, at.threshold), at.threshold)
+    # Given labels may be of single points.
+    lone = () if "suggested" in table else note_on_single_points(clusters["points"])
     return Summary(
         _quantiles(scores),
-        _means(_sums(table, at.threshold), at.threshold),
+        clusters,
         _present(table["reason"].value_counts(sort=False)),
         _ambiguous(table, check_count("points", points, at_least=0)),
         at,
         at.verdict,
-        (*notes, *notes_on(table)),
+        (*notes, *lone, *notes_on(table)),
     )
 
 
@@ -235,9 +244,12 @@ class Tally:
             self.worst,
             self.cut,
             self.cut.verdict,
-            note_on_runs(
-                self.stable,
-                int(self.clusters["known stability"].sum()),
-                not {"known persistence", "known second_opinions"} & set(self.clusters),
+            (
+                *note_on_single_points(self.clusters["points"]),
+                *note_on_runs(
+                    self.stable,
+                    int(self.clusters["known stability"].sum()),
+                    not {"known persistence", "known second_opinions"} & set(self.clusters),
+                ),
             ),
         )

@@ -28,7 +28,7 @@ from clustertrust.distances.metrics import is_name
 from clustertrust.ensemble.graphs import NeighborSpectral
 from clustertrust.ensemble.hdbscan import PortableHDBSCAN
 from clustertrust.ensemble.kmedoids import KMedoids
-from clustertrust.ensemble.leiden import Leiden
+from clustertrust.ensemble.leiden import Leiden, SharedGraph
 from clustertrust.ensemble.lloyd import PreparedData, prepare_data
 from clustertrust.ensemble.placing import Nearest, Placer, Predict
 
@@ -110,8 +110,12 @@ class Clusterer:
         """Return whether clusters gather around a centre, as the components of a mixture do."""
         return False
 
-    def fit(self, model: Any, X: Any, shared: PreparedData | None = None) -> FittedRun:
-        """Fit a seeded estimator; `shared` is X prepared once for all runs of k-means."""
+    def prepare(self, estimator: Any, X: Any) -> Any:
+        """Return what runs on all of X share, made once; None if there is nothing."""
+        return None
+
+    def fit(self, model: Any, X: Any, shared: Any = None) -> FittedRun:
+        """Fit a seeded estimator; `shared` is what `prepare` made of X, or None."""
         if not hasattr(model, "predict"):
             return FittedRun(np.asarray(model.fit_predict(X)))
         model.fit(X)
@@ -148,7 +152,7 @@ class _Centered(_Round):
     digit.
     """
 
-    def fit(self, model: Any, X: Any, shared: PreparedData | None = None) -> FittedRun:
+    def fit(self, model: Any, X: Any, shared: Any = None) -> FittedRun:
         centers = model.fit(X).cluster_centers_
         labels, placer = _by_centers(centers, np.arange(len(centers)), X)
         return FittedRun(labels, placer, placer.centers)
@@ -169,8 +173,11 @@ class _KMeans(_Centered):
     def estimator(self, k: int) -> Any:
         return KMeans(k, init=self.init, n_init=1)
 
-    def fit(self, model: Any, X: Any, shared: PreparedData | None = None) -> FittedRun:
-        data = prepare_data(X) if shared is None else shared
+    def prepare(self, estimator: Any, X: Any) -> PreparedData | None:
+        return prepare_data(X) if type(estimator) is KMeans else None
+
+    def fit(self, model: Any, X: Any, shared: Any = None) -> FittedRun:
+        data = self.prepare(model, X) if shared is None else shared
         if data is None or not data.suits(model):
             return super().fit(model, X)
         _, run = next(data.fit([model]))
@@ -201,7 +208,7 @@ class _KMedoids(_Centered):
     def by_distance(self, k: int) -> Any:
         return KMedoids(k, metric="precomputed")
 
-    def fit(self, model: Any, X: Any, shared: PreparedData | None = None) -> FittedRun:
+    def fit(self, model: Any, X: Any, shared: Any = None) -> FittedRun:
         # Medoids of another metric are nearest by that metric alone.
         own = _Centered if is_name(model.metric, "euclidean") else Clusterer
         return own.fit(self, model, X)
@@ -213,7 +220,7 @@ class _Birch(_Round):
     def estimator(self, k: int) -> Any:
         return ShuffledBirch(k)
 
-    def fit(self, model: Any, X: Any, shared: PreparedData | None = None) -> FittedRun:
+    def fit(self, model: Any, X: Any, shared: Any = None) -> FittedRun:
         model.fit(X)
         labels = np.asarray(model.subcluster_labels_)
         return FittedRun(*_by_centers(model.subcluster_centers_, labels, X))
@@ -258,12 +265,20 @@ class _HDBSCAN(Clusterer):
 
 class _Leiden(Clusterer):
     name, takes_k, takes_graph = "leiden", False, True
+    kinds: ClassVar[tuple[type[Any], ...]] = (Leiden,)
 
     def estimator(self, k: int) -> Any:
         return Leiden()
 
     def by_distance(self, k: int) -> Any:
         return Leiden(metric="precomputed")
+
+    def prepare(self, estimator: Any, X: Any) -> SharedGraph:
+        return SharedGraph()
+
+    def fit(self, model: Any, X: Any, shared: Any = None) -> FittedRun:
+        fitted = model.fit(X) if shared is None else shared.fit(model, X)
+        return FittedRun(np.asarray(fitted.labels_))
 
 
 class _Spectral(Clusterer):

@@ -28,7 +28,6 @@ from clustertrust.ensemble.clusterers import (
     clusterer_of,
     last_step,
 )
-from clustertrust.ensemble.lloyd import PreparedData
 from clustertrust.ensemble.placing import NearestTrainingPoint, Placer
 from clustertrust.records import Record, can_be_stored
 
@@ -259,13 +258,13 @@ def fit_run(
     seed: int,
     drawing: Drawing,
     *,
-    shared: PreparedData | None = None,
+    shared: Any = None,
     measured: DistanceData | None = None,
 ) -> Run:
     """Fit one run; all its randomness follows from `seed`.
 
-    `shared` is X prepared for k-means, `measured` X with its distances, if those are not the
-    Euclidean ones.
+    `shared` is what the runs of its method on all of X share, `measured` X with its distances, if
+    those are not the Euclidean ones.
     """
     began = time.perf_counter()
     estimator, name = method.estimator, method.name
@@ -276,10 +275,10 @@ def fit_run(
     params = draw_params(estimator, drawing.vary, seed)
     with one_thread(), collected_warnings as caught:
         model = None if method.is_function else seeded(estimator, params, seed)
+        prepared = shared if sample is None else None
         if measured is not None and wants_distances(model):
-            run = FittedRun(*measured.fit(model, sample))
+            run = FittedRun(*measured.fit(model, sample, prepared))
         elif model is not None:
-            prepared = shared if sample is None else None
             run = method.clusterer.fit(model, _rows(X, sample, measured), prepared)
         else:
             returned = estimator(_rows(X, sample, measured), rng)

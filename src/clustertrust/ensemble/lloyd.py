@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from sklearn.cluster import KMeans
 
-from clustertrust._parallel import Team, map_blocks
+from clustertrust._parallel import Team
 from clustertrust._types import Array, Floats, Ints
 from clustertrust.distances.metrics import is_name
 from clustertrust.distances.tiles import tile_parts
@@ -247,7 +247,7 @@ class _Batch:
         return Fitted(self.labels[r], placed, float(inertia), n_iter, float(self.seconds[r]))
 
 
-def prepare_data(X: Any, centers: Floats | None = None, threads: int = 1) -> PreparedData | None:
+def prepare_data(X: Any, centers: Floats | None = None) -> PreparedData | None:
     """Prepare dense data, for runs or to find the nearest of `centers`; None for other data."""
     if not isinstance(X, np.ndarray) or X.dtype not in (np.float64, np.float32):
         return None
@@ -259,10 +259,7 @@ def prepare_data(X: Any, centers: Floats | None = None, threads: int = 1) -> Pre
     lengths = np.zeros(len(tiles) * tile, dtype=np.float32)
 
     def lay_out(scale: float) -> float:
-        def work(part: tuple[int, int]) -> float:
-            return float(backend().lay_out(X, middle, scale, part, tiles, lengths))
-
-        return sum(map_blocks(work, iter(tile_parts(len(tiles))), threads))
+        return float(backend().lay_out(X, middle, scale, (0, len(tiles)), tiles, lengths))
 
     scale, squares = 1.0, lay_out(1.0)
     size = np.sqrt(squares + (0 if centers is None else ((centers - middle) ** 2).sum()))

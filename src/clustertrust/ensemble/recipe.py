@@ -13,6 +13,7 @@ import joblib
 import numpy as np
 import pandas as pd
 from scipy import sparse
+from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from clustertrust._dask import client_of_joblib, run_on_workers
@@ -60,7 +61,6 @@ from clustertrust.ensemble.fitting import (
     with_data,
 )
 from clustertrust.ensemble.in_step import fit_in_step
-from clustertrust.ensemble.lloyd import PreparedData, prepare_data
 from clustertrust.ensemble.on_gpu import fit_on_gpu, suits_gpu
 from clustertrust.ensemble.runs import Runs, as_runs
 from clustertrust.kernels import backend
@@ -96,7 +96,7 @@ class Recipe:
     n_jobs, verbose : runs at a time, and whether to show a progress bar
     device : where runs of k-means are fitted, once that is settled
     metric : the distance between points
-    shared : the data prepared once for all runs of k-means, if that was done
+    shared : what runs of each kind of estimator share, if runs are fitted in this process
     fitted_metric : the metric with all that it takes from the data, if it is not the Euclidean
     cached : all distances by it, for runs in this process, where they fit into memory
     """
@@ -109,7 +109,7 @@ class Recipe:
     verbose: bool
     device: str = "auto"
     metric: Metric = EUCLIDEAN
-    shared: PreparedData | None = None
+    shared: Mapping[type[Any], Any] = field(default_factory=dict, repr=False)
     fitted_metric: Metric | None = None
     cached: Any = field(default=None, repr=False)
 
@@ -265,21 +265,26 @@ class Recipe:
         """Fit run r."""
         by = self.fitted_metric
         measured = None if by is None else DistanceData(X, by, self.cached)
-        return fit_run(X, self.method(r), seed, self.drawing, shared=self.shared, measured=measured)
+        method = self.method(r)
+        shared = self.shared.get(type(method.estimator))
+        return fit_run(X, method, seed, self.drawing, shared=shared, measured=measured)
 
     def for_data(self, X: Any) -> Recipe:
         """Return the recipe with the metric settled, and with what runs in this process share.
 
-        That is X prepared for k-means runs on all of X, and the distances for runs by distance.
+        That is what clusterers prepare for runs on all of X, and the distances for runs by
+        distance.
         """
-        wanted = self.drawing.resample is None and any(
-            method.clusterer.in_step for method in self.methods
-        )
         backend_of_joblib = joblib.parallel.get_active_backend(prefer="threads")[0]
         here = getattr(backend_of_joblib, "supports_sharedmem", False)
         recipe = self
-        if wanted and here:
-            recipe = replace(self, shared=prepare_data(X, threads=count_threads(self.n_jobs)))
+        if here and self.drawing.resample is None:
+            prepared: dict[type[Any], Any] = {}
+            for method in self.methods:
+                kind = type(method.estimator)
+                if prepared.get(kind) is None:
+                    prepared[kind] = method.clusterer.prepare(method.estimator, X)
+            recipe = replace(self, shared=prepared)
         if self.metric.is_euclidean or self.fitted_metric is not None:
             return recipe
         fitted = self.metric.fit(X)
@@ -530,10 +535,9 @@ def _results(
 ) -> Iterator[tuple[int, Run | Failure]]:
     """Yield the runs (r, seed): first those of k-means, all in step, then the others in order."""
     finished = set()
-    if recipe.shared is not None:
-        for r, run in _in_step(X, recipe, numbered, kept):
-            finished.add(r)
-            yield r, run
+    for r, run in _in_step(X, recipe, numbered, kept):
+        finished.add(r)
+        yield r, run
     jobs = [(recipe, r, seed, kept) for r, seed in numbered if r not in finished]
     client = client_of_joblib()
     if client is None and has_own_threads():
@@ -556,6 +560,9 @@ def _in_step(
     X: Any, recipe: Recipe, numbered: Sequence[tuple[int, int]], kept: Checkpoint | None
 ) -> Iterator[tuple[int, Run]]:
     """Yield the runs of k-means of our own that a checkpoint has, then the others as they end."""
+    data = recipe.shared.get(KMeans)
+    if data is None:
+        return
     jobs = []
     for r, seed in numbered:
         method = recipe.method(r)
@@ -564,9 +571,8 @@ def _in_step(
             yield r, run
         elif method.clusterer.in_step:
             jobs.append((r, method, seed))
-    assert recipe.shared is not None
     threads = count_threads(recipe.n_jobs)
-    for r, run in fit_in_step(recipe.shared, jobs, recipe.drawing.vary, threads):
+    for r, run in fit_in_step(data, jobs, recipe.drawing.vary, threads):
         if kept is not None:
             kept.save(r, run)
         yield r, run
