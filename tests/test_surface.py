@@ -24,7 +24,7 @@ def test_the_reference_has_every_name_of_the_package_and_stays_small():
     at_top = {f"clustertrust.{name}" for name in clustertrust.__all__}
     assert at_top == {name for name in REFERENCE if name.count(".") == 1}
     assert len(at_top) <= 45
-    assert len(REFERENCE) <= 120
+    assert len(REFERENCE) <= 125
 
 
 def test_no_name_has_two_entries():

@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
-import pandas as pd
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,7 +18,14 @@ from clustertrust._devices import refuse_gpu, resolve_device, to_host
 from clustertrust._notebook import ScoresInNotebook
 from clustertrust._parallel import memory_budget
 from clustertrust._types import Array, Floats, Ints
-from clustertrust._validation import as_type, check_mapping, check_matrix, is_dask, is_frame
+from clustertrust._validation import (
+    as_type,
+    check_mapping,
+    check_matrix,
+    is_dask,
+    is_frame,
+    named_columns,
+)
 from clustertrust.chance import chance_of
 from clustertrust.distances.metrics import as_metric
 from clustertrust.distances.mixed import MixedColumns, as_mixed, check_table
@@ -167,7 +172,8 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         except the Euclidean; otherwise "rms".
     metric : str, function or Metric
         The distance of the silhouettes, for "exact" and "graph", and of the runs of "kmedoids",
-        "agglomerative", "hdbscan", "spectral" and "leiden"; other clusterers take coordinates. Any
+        "agglomerative", "hdbscan", "spectral" and "leiden"; other clusterers take coordinates. With
+        "cosine", k-means clusters the rows scaled to unit length, also in blocks and on Dask. Any
         metric of :func:`sklearn.metrics.pairwise_distances`; with parameters as
         ``Metric("minkowski", {"p": 3})``. "gower" is for tables of numbers and categories, with
         ``Metric("gower", {"categorical": [columns]})`` for columns of numbers that are categories;
@@ -569,11 +575,7 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
             options["embedding"] = self.model_.view()
         if X is None and self.X_fit_.shape[0] == len(self.scores_) and not without_points:
             names = getattr(self, "feature_names_in_", None)
-            X = (
-                self.X_fit_
-                if names is None or sparse.issparse(self.X_fit_)
-                else pd.DataFrame(self.X_fit_, columns=names)
-            )
+            X = self.X_fit_ if names is None else named_columns(self.X_fit_, names)
         params = self.get_params(deep=False)
         # Without a number, the seeds alone can make the same runs again.
         if not isinstance(self.random_state, int):

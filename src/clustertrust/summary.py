@@ -19,6 +19,7 @@ from clustertrust.columns import COLUMNS
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.notes import (
     is_stable,
+    note_on_cut,
     note_on_noise,
     note_on_runs,
     note_on_single_points,
@@ -211,6 +212,7 @@ class Tally:
     reasons: pd.Series | None = None
     worst: pd.DataFrame | None = None
     stable: int = 0
+    cut_off: int = 0
     rows: int = 0
     left_out: int = 0
 
@@ -222,6 +224,7 @@ class Tally:
         scores = scored["score"].dropna()
         self.bins += np.bincount((scores * BINS).round().astype(int), minlength=BINS + 1)
         self.stable += int(is_stable(scored["stability"]).sum())
+        self.cut_off += int((scored["geometry"] == 0).sum())
         sums, counts = _sums(scored, self.cut.threshold), scored["reason"].value_counts(sort=False)
         worst = _ambiguous(scored, AMBIGUOUS)
         if self.clusters is not None and self.reasons is not None and self.worst is not None:
@@ -251,5 +254,6 @@ class Tally:
                     int(self.clusters["known stability"].sum()),
                     not {"known persistence", "known second_opinions"} & set(self.clusters),
                 ),
+                *note_on_cut(self.cut_off, int(self.clusters["known geometry"].sum())),
             ),
         )

@@ -82,6 +82,8 @@ class Clusterer:
         not), "lloyd" or "mini-batches"
     in_step : whether runs on the same rows are those of k-means, and are fitted all at once
     storable : whether a model of its runs can be saved
+    takes_directions : whether `metric="cosine"` clusters rows that are scaled to unit length;
+        `fit` returns a `Nearest` then
     """
 
     name: ClassVar[str] = "own"
@@ -90,6 +92,7 @@ class Clusterer:
     in_blocks: ClassVar[str] = ""
     in_step: ClassVar[bool] = False
     storable: ClassVar[bool] = True
+    takes_directions: ClassVar[bool] = False
     # Estimators, given in place of a name, that are clustered in the same way.
     kinds: ClassVar[tuple[type[Any], ...]] = ()
 
@@ -161,13 +164,13 @@ class _Centered(_Round):
 class GivenKMeans(_Centered):
     """scikit-learn's `KMeans`, given as an estimator: its own fit, to the last bit."""
 
-    name, in_blocks, kinds = "KMeans", "lloyd", (KMeans,)
+    name, in_blocks, kinds, takes_directions = "KMeans", "lloyd", (KMeans,), True
 
 
 class _KMeans(_Centered):
     """k-means of our own, from scikit-learn's starts."""
 
-    name, in_blocks, in_step = "kmeans", "lloyd", True
+    name, in_blocks, in_step, takes_directions = "kmeans", "lloyd", True, True
     init = "k-means++"
 
     def estimator(self, k: int) -> Any:
@@ -194,6 +197,7 @@ class _RandomKMeans(_KMeans):
 
 class _MiniBatchKMeans(_Centered):
     name, in_blocks, kinds = "minibatch-kmeans", "mini-batches", (MiniBatchKMeans,)
+    takes_directions = True
 
     def estimator(self, k: int) -> Any:
         return MiniBatchKMeans(k, n_init=1)
