@@ -5,7 +5,7 @@ Both check their input, call the parts of the package, and store what they retur
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Unpack
@@ -50,6 +50,7 @@ from clustertrust.scoring.settings import Scoring, Settings
 from clustertrust.streaming.dask_passes import DaskReader, score_on_dask
 from clustertrust.streaming.passes import BlockReader, reader_of
 from clustertrust.streaming.stream import BlockScorer, collect, fit_stream
+from clustertrust.summary import Tested, summarize
 from clustertrust.tables import warn_of_columns, warn_of_distances
 
 # Fields of `Confidence` that a fitted estimator has as attributes, with a trailing underscore.
@@ -657,14 +658,18 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         for name in RESULTS:
             setattr(self, f"{name}_", getattr(confidence, name))
 
-    def summary(self, threshold: float | None = None, points: int = 5) -> str:
+    def summary(
+        self, threshold: float | None = None, points: int = 5, tests: Iterable[Tested] = ()
+    ) -> str:
         """Return a short text: score quantiles, a table by cluster, reasons, ambiguous points.
 
         The table gives the share of each cluster's points whose score is not above `threshold`;
-        reasons use the same threshold. `points` is the number of ambiguous points to list.
+        reasons use the same threshold. `points` is the number of ambiguous points to list. `tests`
+        are results of :func:`~clustertrust.null_reference` and :func:`~clustertrust.choose_k` for
+        the same data: their verdicts are quoted, and where they disagree the text says so.
         """
         check_is_fitted(self)
-        return self.confidence_.summary(threshold, points)
+        return summarize(self.confidence_, threshold=threshold, points=points, tests=tests)
 
     def explain(self, point: Any, threshold: float | None = None) -> Explanation:
         """Explain the score of a point: votes, rival cluster, weak component, reason.
