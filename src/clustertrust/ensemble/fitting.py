@@ -28,7 +28,7 @@ from clustertrust.ensemble.clusterers import (
     clusterer_of,
     last_step,
 )
-from clustertrust.ensemble.placing import NearestTrainingPoint, Placer
+from clustertrust.ensemble.placing import Nearest, NearestTrainingPoint, Placer
 from clustertrust.records import Record, can_be_stored
 
 # For named clusterers, as in scikit-learn.
@@ -98,6 +98,16 @@ def with_data(run: Run, X: Any) -> Run:
     return replace(run, placer=run.placer.on(X))
 
 
+def on_directions(run: Run) -> Run:
+    """Return a run that was fitted on rows of unit length, as one of the rows themselves.
+
+    Its centres are none of theirs.
+    """
+    assert isinstance(run.placer, Nearest)
+    placer = replace(run.placer, of_directions=True)
+    return replace(run, placer=placer, centers=None, method=f"{run.method} on unit rows")
+
+
 @dataclass(frozen=True)
 class Method:
     """A clusterer with its estimator, or a function `(X, rng) -> labels`.
@@ -133,6 +143,10 @@ class Method:
         """Whether its clusters gather around a centre."""
         last = last_step(self.estimator)
         return not self.is_function and clusterer_of(last).is_round(last)
+
+    def takes_directions(self, metric: Metric) -> bool:
+        """Return whether it clusters rows of unit length, because of this metric."""
+        return metric.is_cosine and self.clusterer.takes_directions
 
 
 def parameter(estimator: Any, name: str) -> str | None:
@@ -274,7 +288,7 @@ def fit_run(
     sample = _sample(n, drawing.resample, rng)
     params = draw_params(estimator, drawing.vary, seed)
     with one_thread(), collected_warnings as caught:
-        model = None if method.is_function else _seeded(estimator, params, seed)
+        model = None if method.is_function else seeded(estimator, params, seed)
         prepared = shared if sample is None else None
         if measured is not None and wants_distances(model):
             run = FittedRun(*measured.fit(model, sample, prepared))
@@ -317,7 +331,7 @@ def _rows(X: Any, sample: Ints | None, measured: DistanceData | None) -> Any:
     return X if sample is None else X[sample]
 
 
-def _seeded(estimator: Any, params: dict[str, Any], seed: int) -> Any:
+def seeded(estimator: Any, params: dict[str, Any], seed: int) -> Any:
     """Copy the estimator with the parameters of this run, and its seed wherever it takes one."""
     # It holds only parameters; `clone` and `set_params` take as long as clustering.
     if type(estimator) is KMeans:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import numbers
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -37,7 +37,7 @@ from clustertrust._validation import (
     is_dask,
     warn_user,
 )
-from clustertrust.distances.metrics import EUCLIDEAN, Metric, as_metric
+from clustertrust.distances.metrics import EUCLIDEAN, Metric, as_metric, unit_rows
 from clustertrust.distances.mixed import as_mixed
 from clustertrust.distances.precomputed import check_precomputed
 from clustertrust.ensemble.by_distance import (
@@ -56,10 +56,12 @@ from clustertrust.ensemble.fitting import (
     draw_params,
     fit_run,
     is_random,
+    on_directions,
     parameter,
     prepare,
     with_data,
 )
+from clustertrust.ensemble.in_step import fit_in_step
 from clustertrust.ensemble.on_gpu import fit_on_gpu, suits_gpu
 from clustertrust.ensemble.runs import Runs, as_runs
 from clustertrust.kernels import backend
@@ -78,8 +80,6 @@ DEFAULTS: dict[str, Any] = {
 }
 # What k-means and the like cluster by.
 _STRAIGHT = ("euclidean", "l2", "sqeuclidean")
-# Numbers in X.
-_LITTLE = 30_000
 # Runs after a failed one: if these fail too, all are taken to fail.
 _LOOK_ON = 3
 
@@ -98,6 +98,7 @@ class Recipe:
     device : where runs of k-means are fitted, once that is settled
     metric : the distance between points
     shared : what runs of each kind of estimator share, if runs are fitted in this process
+    directions : the rows scaled to unit length, for runs of k-means by the cosine distance
     fitted_metric : the metric with all that it takes from the data, if it is not the Euclidean
     cached : all distances by it, for runs in this process, where they fit into memory
     """
@@ -111,6 +112,7 @@ class Recipe:
     device: str = "auto"
     metric: Metric = EUCLIDEAN
     shared: Mapping[type[Any], Any] = field(default_factory=dict, repr=False)
+    directions: Any = field(default=None, repr=False)
     fitted_metric: Metric | None = None
     cached: Any = field(default=None, repr=False)
 
@@ -264,11 +266,18 @@ class Recipe:
 
     def fit(self, X: Any, r: int, seed: int) -> Run:
         """Fit run r."""
-        by = self.fitted_metric
-        measured = None if by is None else DistanceData(X, by, self.cached)
-        method = self.method(r)
+        method, by = self.method(r), self.fitted_metric
         shared = self.shared.get(type(method.estimator))
+        if method.takes_directions(self.metric):
+            rows = unit_rows(X) if self.directions is None else self.directions
+            return on_directions(fit_run(rows, method, seed, self.drawing, shared=shared))
+        measured = None if by is None else DistanceData(X, by, self.cached)
         return fit_run(X, method, seed, self.drawing, shared=shared, measured=measured)
+
+    @property
+    def takes_directions(self) -> bool:
+        """Return whether some runs cluster rows of unit length."""
+        return any(method.takes_directions(self.metric) for method in self.methods)
 
     def for_data(self, X: Any) -> Recipe:
         """Return the recipe with the metric settled, and with what runs in this process share.
@@ -278,14 +287,16 @@ class Recipe:
         """
         backend_of_joblib = joblib.parallel.get_active_backend(prefer="threads")[0]
         here = getattr(backend_of_joblib, "supports_sharedmem", False)
-        recipe = self
+        directions = unit_rows(X) if here and self.takes_directions else None
+        recipe = replace(self, directions=directions)
         if here and self.drawing.resample is None:
-            kinds = {type(method.estimator): method for method in self.methods}
-            prepared = {
-                kind: method.clusterer.prepare(method.estimator, X)
-                for kind, method in kinds.items()
-            }
-            recipe = replace(self, shared=prepared)
+            prepared: dict[type[Any], Any] = {}
+            for method in self.methods:
+                kind = type(method.estimator)
+                rows = directions if method.takes_directions(self.metric) else X
+                if prepared.get(kind) is None:
+                    prepared[kind] = method.clusterer.prepare(method.estimator, rows)
+            recipe = replace(recipe, shared=prepared)
         if self.metric.is_euclidean or self.fitted_metric is not None:
             return recipe
         fitted = self.metric.fit(X)
@@ -395,7 +406,8 @@ def _warn_of_coordinates(methods: tuple[Method, ...], metric: Metric) -> None:
     if isinstance(metric.name, str) and metric.name in _STRAIGHT:
         return
     for method in methods:
-        by_points = not (method.is_function or wants_distances(method.estimator))
+        by_metric = wants_distances(method.estimator) or method.takes_directions(metric)
+        by_points = not (method.is_function or by_metric)
         if by_points and getattr(method.estimator, "metric", None) != metric.name:
             text = "clusters by coordinates; only the silhouettes use {metric=}. "
             values = {"clusterer": method.name, "metric": metric.given}
@@ -509,46 +521,77 @@ def run_all(
     """Fit the runs (r, seed), each on one thread; return those that succeeded, in order."""
     # Loaded here, so that its own warnings are not taken for those of a run.
     backend()
-    if recipe.device in GPU and suits_gpu(X, recipe.methods, recipe.drawing):
+    by_rows = recipe.device in GPU and not recipe.takes_directions
+    if by_rows and suits_gpu(X, recipe.methods, recipe.drawing):
         return fit_on_gpu(X, recipe.methods, numbered, kept)
     recipe = recipe.for_data(X)
-    jobs = [(recipe, r, seed, kept) for r, seed in numbered]
-    client = client_of_joblib()
-    done: list[Run | Failure] = []
+    done: dict[int, Run | Failure] = {}
     # Once for all runs: setting it for each takes longer than clustering small data.
     with one_blas_thread:
-        if client is None and has_own_threads():
-            # joblib waits without end for a thread that ran out of memory.
-            results = map_blocks(lambda job: _work(X, *job), iter(jobs), _threads(X, recipe))
-        elif client is None:
-            work = joblib.delayed(_work)
-            parallel = joblib.Parallel(
-                n_jobs=_threads(X, recipe), prefer="threads", return_as="generator"
-            )
-            results = parallel(work(X, *job) for job in jobs)
-        else:
-            # joblib's Dask backend loses the data together with the worker that holds them.
-            check_jobs(recipe.n_jobs)
-            results = run_on_workers(client, _work, X, jobs)
-        for result in progress(results, len(numbered), "runs", verbose=recipe.verbose):
+        results = _results(X, recipe, numbered, kept)
+        for r, result in progress(results, len(numbered), "runs", verbose=recipe.verbose):
             if isinstance(result, Failure) and recipe.runs.on_failure == "raise":
-                others = itertools.chain(done, itertools.islice(results, _LOOK_ON))
+                following = (other for _, other in itertools.islice(results, _LOOK_ON))
+                others = itertools.chain(done.values(), following)
                 some_run = any(isinstance(other, Run) for other in others)
                 stop(results)
                 result.throw(can_drop=some_run)
-            done.append(result)
-    failed = [result.what for result in done if isinstance(result, Failure)]
+            done[r] = result
+    in_order = [done[r] for r, _ in numbered]
+    failed = [result.what for result in in_order if isinstance(result, Failure)]
     if failed:
         warn_user(f"{len(failed)} of {len(numbered)} runs failed and were left out. {failed[0]}.")
-    return [with_data(run, X) for run in done if isinstance(run, Run)]
+    return [with_data(run, X) for run in in_order if isinstance(run, Run)]
 
 
-def _threads(X: Any, recipe: Recipe) -> int:
-    """Return the number of runs at a time: one if the data are too small for threads to pay."""
+def _results(
+    X: Any, recipe: Recipe, numbered: Sequence[tuple[int, int]], kept: Checkpoint | None
+) -> Iterator[tuple[int, Run | Failure]]:
+    """Yield the runs (r, seed): first those of k-means, all in step, then the others in order."""
+    finished = set()
+    for r, run in _in_step(X, recipe, numbered, kept):
+        finished.add(r)
+        yield r, run
+    jobs = [(recipe, r, seed, kept) for r, seed in numbered if r not in finished]
+    client = client_of_joblib()
+    if client is None and has_own_threads():
+        # joblib waits without end for a thread that ran out of memory.
+        results = map_blocks(lambda job: _work(X, *job), iter(jobs), count_threads(recipe.n_jobs))
+    elif client is None:
+        work = joblib.delayed(_work)
+        parallel = joblib.Parallel(
+            n_jobs=count_threads(recipe.n_jobs), prefer="threads", return_as="generator"
+        )
+        results = parallel(work(X, *job) for job in jobs)
+    else:
+        # joblib's Dask backend loses the data together with the worker that holds them.
+        check_jobs(recipe.n_jobs)
+        results = run_on_workers(client, _work, X, jobs)
+    yield from zip((r for _, r, _, _ in jobs), results, strict=True)
+
+
+def _in_step(
+    X: Any, recipe: Recipe, numbered: Sequence[tuple[int, int]], kept: Checkpoint | None
+) -> Iterator[tuple[int, Run]]:
+    """Yield the runs of k-means of our own that a checkpoint has, then the others as they end."""
+    data = recipe.shared.get(KMeans)
+    if data is None:
+        return
+    jobs = []
+    for r, seed in numbered:
+        method = recipe.method(r)
+        run = None if kept is None or not method.clusterer.in_step else kept.load(r, X)
+        if run is not None:
+            yield r, run
+        elif method.clusterer.in_step:
+            jobs.append((r, method, seed))
     threads = count_threads(recipe.n_jobs)
-    only_kmeans = all(type(method.estimator) is KMeans for method in recipe.methods)
-    is_prepared = recipe.shared.get(KMeans) is not None
-    return 1 if is_prepared and only_kmeans and X.size < _LITTLE else threads
+    for r, run in fit_in_step(data, jobs, recipe.drawing.vary, threads):
+        if recipe.method(r).takes_directions(recipe.metric):
+            run = on_directions(run)
+        if kept is not None:
+            kept.save(r, run)
+        yield r, run
 
 
 @dataclass(frozen=True)
