@@ -317,7 +317,9 @@ def test_the_readme_compares_answers_with_both_scores():
     assert {"harmonic", "refined", "learned"} <= set(rows)
     means = {
         name: re.search(
-            rf"^\| {name} \|[^|]+\|[^|]+\| ([\d.]+) ", page_text("evidence/answers.md"), re.MULTILINE
+            rf"^\| {name} \|[^|]+\|[^|]+\| ([\d.]+) ",
+            page_text("evidence/answers.md"),
+            re.MULTILINE,
         )[1]
         for name in ("harmonic", "refined", "learned")
     }
