@@ -23,6 +23,7 @@ QUICK = [
 ]
 FULL = [
     *QUICK,
+    "leiden",
     "million",
     "settling",
     "unseen",

@@ -41,6 +41,7 @@ CLAIMS = {
             "fashion",
             "ensemble",
             "medoids",
+            "leiden",
             "learning",
             "reading",
             "whole",

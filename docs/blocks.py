@@ -3,7 +3,8 @@
 The blocks of one page share a namespace and a folder. A `python` block is run as it stands, an `sh`
 block by bash, with the command `clustertrust` of this checkout. A `text` block says what the block
 before it prints. `console` blocks (installing, `make`) are for reading alone, and so is a block
-below a comment `<!-- not run: why -->`.
+below a comment `<!-- not run: why -->`. The cells of a notebook (`{code-cell}`) are run like `python`
+blocks; what they print is shown by the build of the docs, and so is on no page.
 
 `python docs/blocks.py PAGE …` writes what is printed now into the `text` blocks of pages.
 """
@@ -42,7 +43,7 @@ sys.exit(code)
 """
 NUMBER = re.compile(r"(\d+\.\d+|\d+)")
 FENCE = re.compile(
-    r"^(?P<mark><!-- not run: .+ -->\n+)?```(?P<language>\w+)\n(?P<body>.*?)^```$",
+    r"^(?P<mark><!-- not run: .+ -->\n+)?```(?P<language>\w+|\{code-cell\} ipython3)\n(?P<body>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
 
@@ -71,12 +72,13 @@ def blocks_of(text: str) -> list[Block]:
     """Return the fenced blocks of a page in their order."""
     return [
         Block(
-            language=found["language"],
+            language=found["language"].replace("{code-cell} ipython3", "python"),
             body=found["body"],
             line=text.count("\n", 0, found.start("body")) + 1,
             start=found.start("body"),
             end=found.end("body"),
-            is_run=found["language"] in RUN and found["mark"] is None,
+            is_run=found["language"] in (*RUN, "{code-cell} ipython3")
+            and found["mark"] is None,
         )
         for found in FENCE.finditer(text)
     ]
@@ -141,7 +143,9 @@ def _run_python(block: Block, page: Path, folder: Path, names: dict[str, Any]) -
     with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.chdir(folder):
         try:
             # Blank lines first, so that a traceback names the line of the page.
-            exec(compile("\n" * (block.line - 1) + block.body, str(page), "exec"), names)  # noqa: S102
+            # The options of a cell come first, such as `:tags: [remove-cell]`.
+            code = re.sub(r"\A(:.*\n)+", "\n", block.body)
+            exec(compile("\n" * (block.line - 1) + code, str(page), "exec"), names)  # noqa: S102
         except Exception as error:
             raise AssertionError(
                 f"{page.name}:{block.line} fails:\n{traceback.format_exc()}"

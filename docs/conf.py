@@ -1,5 +1,6 @@
 """How the pages are built: `sphinx-build -W -b html docs docs/_build/html`, without a network."""
 
+import os
 import re
 from pathlib import Path
 
@@ -14,12 +15,21 @@ release = re.search(
 )[1]
 version = release
 
-extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx_copybutton"]
+extensions = ["myst_nb", "numpydoc", "sphinx.ext.autodoc", "sphinx_copybutton"]
 exclude_patterns = ["_build"]
 
 # Headings down to the third level can be linked to as page.md#their-words, as on GitHub.
 myst_heading_anchors = 3
 myst_enable_extensions = ["attrs_block", "colon_fence", "deflist", "fieldlist"]
+
+# The pages of the cookbook are notebooks: run again when their code has changed.
+nb_execution_mode = "cache"
+nb_execution_timeout = 300
+nb_execution_raise_on_error = True
+nb_merge_streams = True
+# Embeddings of newsgroups cannot be downloaded; without them that page shows its code alone.
+if not (Path(os.environ.get("CLUSTERTRUST_DATA", "")) / "20newsgroups_minilm.npz").exists():
+    nb_execution_excludepatterns = ["cookbook/documents.md"]
 
 autodoc_member_order = "bysource"
 autodoc_typehints = (

@@ -56,7 +56,7 @@ def draw(look: str, X: np.ndarray, cake: CAKE) -> Path:
     )
     words = {
         left: ("A clustering gives every point a label …", "k-means, four clusters"),
-        right: ("… clustertrust says how far to trust it", "CAKE score, 20 runs"),
+        right: ("… clustertrust says how much to trust it", "CAKE score, 20 runs"),
     }
     for ax, (title, below) in words.items():
         ax.set(xticks=[], yticks=[], facecolor=ground, aspect="equal")

@@ -3,9 +3,11 @@
 import os
 import shutil
 from contextlib import contextmanager
+from importlib.resources import files
 
 import pandas as pd
 import pytest
+from extras import extra
 
 CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
@@ -57,3 +59,17 @@ def download(page, button):
     with page.expect_download() as waiting:
         page.locator(button).click()
     return pd.read_csv(waiting.value.path())
+
+
+def violations(page):
+    """What axe-core finds wrong for people with disabilities: serious and critical rules only."""
+    axe = extra("axe_playwright_python")
+    source = files(axe.__name__).joinpath("axe.min.js").read_text(encoding="utf-8")
+    page.evaluate(f"() => {{ {source} }}")
+    found = page.evaluate("async () => (await axe.run(document)).violations")
+    return [
+        (one["id"], node["html"][:120], node["failureSummary"][:300])
+        for one in found
+        if one["impact"] in ("serious", "critical")
+        for node in one["nodes"]
+    ]

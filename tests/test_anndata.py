@@ -4,12 +4,14 @@ import warnings
 
 import anndata
 import numpy as np
+import oracles
 import pandas as pd
 import pytest
 from anndata import AnnData
 from click.testing import CliRunner
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris
 
@@ -18,7 +20,8 @@ from clustertrust import CAKE, Ensemble, audit, build_ensemble, confidence
 from clustertrust.cell_data import RESOLUTIONS
 from clustertrust.cli import cli
 from clustertrust.distances.links import as_distances
-from clustertrust.ensemble.leiden import Leiden
+from clustertrust.ensemble.leiden import Leiden, SharedGraph
+from clustertrust.ensemble.recipe import draw_seeds
 from clustertrust.geometry import Graph
 
 X = load_iris().data
@@ -74,6 +77,79 @@ def test_leiden_is_the_default(adata):
     how = {"resample": 0.9, "agreement": "jaccard"}
     clustertrust.anndata.score(adata, CAKE(clusterer="leiden", n_runs=6, **how))
     assert "vary" not in adata.uns["cake"]
+
+
+@pytest.mark.parametrize(
+    ("resolution", "drawn"),
+    [(2.0, [2 * step for step in RESOLUTIONS]), ([0.5, 1], [0.5, 1.0]), (1.0, RESOLUTIONS)],
+)
+def test_resolutions_as_scanpy_users_write_them(adata, resolution, drawn):
+    clustertrust.anndata.score(adata, resolution=resolution, n_runs=3)
+    assert_allclose(adata.uns["cake"]["vary"]["resolution"], drawn)
+    assert adata.uns["cake"]["agreement"] == "jaccard"
+
+
+def test_a_resolution_is_fixed_where_something_else_varies(adata):
+    cake = CAKE(clusterer="leiden", vary={"n_neighbors": [9, 12]}, agreement="jaccard", n_runs=3)
+    clustertrust.anndata.score(adata, cake, resolution=0.7)
+    assert {name: list(of) for name, of in adata.uns["cake"]["vary"].items()} == {
+        "n_neighbors": [9, 12],
+        "resolution": [0.7],
+    }
+
+
+@pytest.mark.parametrize(
+    "how", [{"n_clusters": [2, 3, 5]}, {"resolution": [0.3, 1.5]}, {"features": 0.5}]
+)
+def test_a_sweep_compares_the_runs_at_each_value(adata, how):
+    """Seeds are the same at each value, so each row can be made by hand."""
+    if "features" in how:
+        how |= {"resolution": [1.0]}
+    table = clustertrust.anndata.sweep(adata, use_rep="X_pca", n_runs=4, **how)
+    by = next(iter({"n_clusters", "resolution"} & set(how)))
+    assert table[by].tolist() == how[by]
+    for row, value in enumerate(how[by]):
+        if "features" in how:
+            labels = []
+            for seed in draw_seeds(0, 4)[1]:
+                half = np.random.RandomState(seed).choice(
+                    X.shape[1], X.shape[1] // 2, replace=False
+                )
+                labels.append(Leiden(random_state=seed).fit(X[:, np.sort(half)]).labels_)
+            assert len({tuple(run) for run in labels}) > 1
+        else:
+            given = {"vary": {by: [value]}} if by == "resolution" else {by: value}
+            name = "leiden" if by == "resolution" else "kmeans"
+            labels = build_ensemble(X, name, n_runs=4, random_state=0, **given).labels.T
+        ours = table.iloc[row]
+        expected = oracles.stability(np.transpose(labels), agreement="element-centric")
+        assert ours["consistency"] == pytest.approx(np.mean(expected))
+        expected = oracles.ambiguous_pairs(np.transpose(labels), 0.1, 0.9)
+        assert ours["ambiguous_pairs"] == pytest.approx(expected)
+        assert ours["most"] == max(len(set(run)) for run in labels)
+        chosen = adata.obs[f"sweep_{value:g}"].astype(int).tolist()
+        assert chosen in [list(run) for run in labels]
+    assert_array_equal(adata.uns["sweep"]["consistency"], table["consistency"])
+
+
+@pytest.mark.parametrize(
+    ("how", "named"),
+    [
+        ({"resolution": [0.5], "n_clusters": [2]}, "n_clusters"),
+        ({"resolution": []}, "resolution"),
+        ({"resolution": [1, 1.0]}, "resolution"),
+        ({"resolution": [0.0]}, "resolution"),
+        ({"n_clusters": [0]}, "n_clusters"),
+        ({"features": 1.5}, "features"),
+        ({"key_added": "a/b"}, "key_added"),
+        ({"features": 0.5, "neighbors_key": "neighbors"}, "neighbors_key"),
+    ],
+)
+def test_a_wrong_sweep_is_an_error_and_leaves_nothing(adata, how, named):
+    before = list(adata.obs)
+    with pytest.raises(ValueError, match=named):
+        clustertrust.anndata.sweep(adata, **how)
+    assert list(adata.obs) == before
 
 
 def test_partitions_that_are_there(adata):
@@ -252,6 +328,9 @@ def test_categories_of_numbers_are_in_their_order(adata):
         ({"cake": CAKE(3), "n_clusters": 4}, ValueError, "cake says how .* leave out n_clusters"),
         ({"cake": CAKE(3), "n_runs": 4}, ValueError, "cake says how .* leave out n_runs"),
         ({"cake": 3}, TypeError, "cake=3 must be an estimator"),
+        ({"resolution": -1.0}, ValueError, "resolution=-1.0"),
+        ({"resolution": 1.0, "n_clusters": 3}, ValueError, "resolution=1.0 is for runs of Leiden"),
+        ({"resolution": 1.0, "labels": "km2"}, ValueError, "labels are given: leave out resol"),
         ({"labels": ["km2"]}, ValueError, "at least 2"),
         (
             {"labels": ["km2", "km3"], "n_clusters": 3, "n_runs": 5},
@@ -318,8 +397,22 @@ def test_the_graph_of_neighbours_is_used_where_it_is_there(blood):
     assert (straight.obs["cake_reason"] == "stable but isolated").mean() > 0.3
 
 
+def test_runs_share_a_graph_and_are_those_of_single_fits(blood, monkeypatch):
+    made = []
+    graph = Leiden.graph
+    monkeypatch.setattr(Leiden, "graph", lambda self, X: made.append(1) or graph(self, X))
+    points = blood.obsm["X_pca"][:, :10].astype(float)
+    runs = build_ensemble(points, "leiden", n_runs=4, random_state=0)
+    assert len(made) == 1
+    for seed, labels in zip(runs.seeds, runs.labels.T, strict=True):
+        assert_array_equal(labels, Leiden(random_state=seed).fit(points).labels_)
+    shared, few, many = SharedGraph(), Leiden(n_neighbors=5), Leiden(n_neighbors=30)
+    sizes = [len(set(shared.fit(model, points).labels_)) for model in (few, many, few)]
+    assert min(sizes[0], sizes[2]) > sizes[1]
+
+
 def test_leiden_on_connectivities_is_scanpys(blood):
-    """The same weights, method and resolution; another seed, so nearly the same communities."""
+    """The same weights, method and resolution; another package, so nearly the same communities."""
     igraph, leidenalg = pytest.importorskip("igraph"), pytest.importorskip("leidenalg")
     W = weights_of(blood).tocoo()
     upper = W.row < W.col
@@ -334,6 +427,12 @@ def test_leiden_on_connectivities_is_scanpys(blood):
     best = leidenalg.find_partition(graph, kind, weights=W.data[upper].tolist(), seed=3).quality()
     assert quality[0] == pytest.approx(best, rel=0.01)
     assert quality[1] < quality[0]
+    other = clone(ours).set_params(flavor="leidenalg").fit(as_distances(weights_of(blood)))
+    assert other.quality_ == pytest.approx(ours.quality_, rel=0.01)
+    for model in (ours, other):
+        assert (np.diff(np.bincount(model.labels_)) <= 0).all()
+    with pytest.raises(ValueError, match=r"flavor='louvain' is not known; choose one of"):
+        Leiden(flavor="louvain").fit(X)
 
 
 def test_weights_become_distances_and_weights_again(blood):

@@ -632,7 +632,9 @@ def test_it_is_a_confidence(found, tmp_path):
     assert "40 runs" in found.summary()
     assert repr(found).startswith("<Audit: 150 points, 3 clusters, 40 runs")
     found.report(tmp_path / "page.html", X, threshold=0.4)
-    assert "verdict on setosa" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert str(found.wrong_labels) in page
+    assert all(str(verdict) in page for verdict in found.verdicts)
     table = found.clusters()
     assert table["other label suggested"].loc["virginica"] >= 1
     assert table["mean score"].loc["setosa"] == pytest.approx(

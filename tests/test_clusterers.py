@@ -46,8 +46,9 @@ def shuffled_birch(data, seed):
 
 
 def leiden(data, seed):
+    import random
+
     import igraph
-    import leidenalg
 
     near = kneighbors_graph(data, 15)
     i, j = (near + near.T).nonzero()
@@ -55,9 +56,9 @@ def leiden(data, seed):
         len(data), [(a, b) for a, b in zip(i.tolist(), j.tolist(), strict=True) if a < b]
     )
     drawn = int(np.random.RandomState(seed).randint(2**31 - 1))
-    found = leidenalg.find_partition(
-        graph, leidenalg.RBConfigurationVertexPartition, resolution_parameter=1.0, seed=drawn
-    )
+    igraph.set_random_number_generator(random.Random(drawn))  # noqa: S311
+    found = graph.community_leiden(objective_function="modularity", n_iterations=2)
+    igraph.set_random_number_generator(random)
     return np.array(found.membership)
 
 

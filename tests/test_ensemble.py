@@ -326,7 +326,7 @@ def test_a_stored_warning_of_no_known_kind_is_for_users(kind):
 @pytest.mark.parametrize("on_failure", ["raise", "drop"])
 @pytest.mark.parametrize("last", [Leiden(), make_pipeline(StandardScaler(), Leiden()), "leiden"])
 def test_a_missing_package_is_told_before_any_run(monkeypatch, last, on_failure):
-    monkeypatch.setitem(sys.modules, "leidenalg", None)
+    monkeypatch.setitem(sys.modules, "igraph", None)
 
     def first(X, rng):
         raise AssertionError("a run was started")

@@ -160,7 +160,7 @@ def test_numbers_are_read_to_the_last_digit():
         (b"", "is empty; it needs a line of column names"),
         (b"\n\n", "is empty"),
         (b"a,a\n1,2\n", "more than one column named 'a'"),
-        (b"1.5,2\n3,4\n", r"numbers in its first line \(1.5, 2\): set header=False"),
+        (b"15,2\n3,4\n", r"numbers in its first line \(15, 2\): set header=False"),
         (b"a,b\n1,2,3,4\n4,5,6,7\n", "more fields in its rows than in its first line"),
         (b"a,b\n1,2\n4,5,6\n", "Expected 2 fields in line 3, saw 3"),
         (b"a\n\x00\n", r"holds bytes that are not text"),

@@ -32,8 +32,10 @@ LAYERS = (
     ("building", "model_files"),
     ("baselines", "estimator"),
     ("cell_data", "null"),
-    ("anndata", "k_profile"),
+    ("cell_sweep", "k_profile"),
+    ("anndata",),
     ("displays",),
+    ("topics",),
     ("cli",),
     ("__main__",),
 )

@@ -157,7 +157,7 @@ def test_what_was_edited_is_refused(tmp_path, change):
 @pytest.mark.parametrize("name", CLUSTERERS)
 def test_whether_runs_can_be_stored_is_known_before_the_fit(name):
     if name == "leiden":
-        pytest.importorskip("leidenalg")
+        pytest.importorskip("igraph")
     k = None if name in {"hdbscan", "leiden"} else 2
     run = build_ensemble(X[::3], name, n_clusters=k, n_runs=2, random_state=0).runs[0]
     assert CLUSTERERS[name].storable == can_be_stored(run.placer)

@@ -248,6 +248,7 @@ def test_the_pointer_finds_points_and_clusters(visit, tmp_path):
     file = tmp_path / "report.html"
     write_report(file, frame, X)
     page = visit(file)
+    page.locator("#scatter").scroll_into_view_if_needed()
     box = page.locator("#scatter canvas[tabindex]").bounding_box()
 
     def place(x, y):  # margins of the plot, and a window that is a little larger than the data

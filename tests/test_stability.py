@@ -6,11 +6,13 @@ from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 from strategies import few, labelings, renamings, unique_runs
 
-from clustertrust.stability import pairwise_stability
+from clustertrust.stability import ambiguous_pairs, pairwise_stability
 
 # Runs of different k are drawn on purpose; the hint has tests of its own below.
 different_k = pytest.mark.filterwarnings("ignore:The runs have between:UserWarning")
-agreements = pytest.mark.parametrize("agreement", ["matching", "jaccard", "reference"])
+agreements = pytest.mark.parametrize(
+    "agreement", ["matching", "jaccard", "element-centric", "reference"]
+)
 treatments = pytest.mark.parametrize("unassigned", ["skip", "disagree"])
 
 
@@ -23,14 +25,26 @@ def test_matching_is_the_share_of_run_pairs_that_agree(unassigned, labels):
     assert_allclose(pairwise_stability(labels, unassigned=unassigned), expected, rtol=1e-12)
 
 
+@pytest.mark.parametrize("agreement", ["jaccard", "element-centric"])
 @treatments
 @few
 @given(labels=labelings())
-def test_jaccard_is_the_mean_overlap(unassigned, labels):
-    expected = oracles.stability(labels, agreement="jaccard", unassigned=unassigned)
-    assert_allclose(
-        pairwise_stability(labels, agreement="jaccard", unassigned=unassigned), expected, rtol=1e-12
-    )
+def test_overlaps_are_the_mean_over_pairs_of_runs(agreement, unassigned, labels):
+    expected = oracles.stability(labels, agreement=agreement, unassigned=unassigned)
+    c = pairwise_stability(labels, agreement=agreement, unassigned=unassigned)
+    assert_allclose(c, expected, rtol=1e-12, atol=1e-12)
+
+
+@few
+@given(labels=labelings(), low=st.sampled_from([0, 0.1, 0.5]), high=st.sampled_from([0.9, 1]))
+def test_ambiguous_pairs_are_counted(labels, low, high):
+    expected = oracles.ambiguous_pairs(labels, low, high)
+    assert_allclose(ambiguous_pairs(labels, low=low, high=high), expected, rtol=1e-12)
+
+
+def test_limits_of_ambiguity_are_checked():
+    with pytest.raises(ValueError, match="high"):
+        ambiguous_pairs([[0, 1], [0, 1]], low=0.5, high=0.4)
 
 
 @different_k

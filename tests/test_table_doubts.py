@@ -70,6 +70,10 @@ RNG = np.random.default_rng(1)
         ("district", RNG.permutation(np.arange(N) + 100), "drop"),  # too many to be categories
         ("sampling_weight", RNG.uniform(0, 9, N), "drop"),
         ("fnlwgt", RNG.integers(10_000, 90_000, N), "drop"),
+        ("iso_num", RNG.integers(4, 60, N), "drop"),
+        ("MoSold", RNG.permutation(np.arange(N) % 12) + 1, "drop"),  # named as a month
+        ("segment", RNG.integers(0, 3, N), "drop"),
+        ("bought", RNG.integers(0, 2, N), "drop"),  # the last column, and the only one of two
     ],
 )
 def test_a_doubtful_decision_is_pointed_at_until_it_is_decided(name, values, option):
@@ -96,6 +100,89 @@ def test_a_doubtful_decision_is_pointed_at_until_it_is_decided(name, values, opt
 )
 def test_measurements_raise_no_doubt(frame):
     assert doubts(frame) == {}
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        table(rooms=RNG.permutation(np.arange(N) % 4) + 1, c=RNG.normal(size=N)),  # plural
+        table(mark=np.repeat([1, 2, 3, 4, 5, 6], [5, 12, 20, 18, 10, N - 65])),  # one peak
+        table(children=RNG.poisson(1, N), c=RNG.normal(size=N)),  # from 0 on
+        table(**{f"2024-01-{j:02}": np.arange(N) ** 2 + j for j in range(1, 9)}),  # a series
+        table(birth_year=RNG.integers(1950, 1990, N)),
+    ],
+)
+def test_counts_and_marks_raise_no_doubt(frame):
+    assert doubts(frame) == {}
+    assert not [column.name for column in look(frame).columns if column.use != "number"]
+
+
+def test_zeros_that_cannot_be_are_asked_about_and_can_be_named(folder):
+    rng = np.random.default_rng(0)
+    insulin = np.where(np.arange(N) % 2, 0, rng.integers(60, 300, N))
+    frame = table(insulin=insulin, pregnancies=rng.poisson(2, N), c=rng.normal(size=N))
+    frame.to_csv("x.csv", index=False)
+    told = run("score", "x.csv", *FAST).stdout
+    line = next(line for line in told.splitlines() if line.startswith("Please check"))
+    assert "insulin: 0 in 36 rows cannot be measured, and may stand for a missing value" in line
+    assert line.endswith("If so, say --na insulin=0.")
+    found = json.loads(run("score", "x.csv", *FAST, "--na", "insulin=0", "--json").stdout)
+    columns = {column["name"]: column for column in found["plan"]["columns"]}
+    assert columns["insulin"]["n_missing"] == 36
+    assert not columns["pregnancies"].get("n_missing")  # zeros elsewhere stay
+    assert "check" not in columns["insulin"]
+
+
+def test_numbers_of_groups_in_the_first_columns_are_asked_about():
+    rng = np.random.default_rng(0)
+    fish = np.repeat(np.cumsum(rng.integers(1, 9, N // 3)) + 4000, 3)
+    frame = pd.DataFrame({"fish": fish, **table(speed=rng.normal(size=N))})
+    assert doubts(frame) == {"fish": "drop"}
+
+
+def test_columns_that_belong_together_are_treated_alike():
+    rng = np.random.default_rng(0)
+    frame = table(pf_rank=rng.permutation(N), ef_rank=rng.integers(0, N, N), c=rng.normal(size=N))
+    assert [column.use for column in look(frame).columns[2:4]] == ["id", "ignored"]
+    assert "Not clustered: ef_rank, it is treated like pf_rank." in look(frame).summary()
+    years = np.tile(np.arange(1, 9), N // 8)
+    panel = table(exper=years, expersq=years**2, expert=rng.normal(size=N))
+    uses = {column.name: column.use for column in look(panel).columns}
+    assert (uses["exper"], uses["expersq"], uses["expert"]) == ("ignored", "ignored", "number")
+    kept = look(frame, ColumnChoices(keep=("ef_rank",)))
+    assert "ef_rank" in kept.features
+
+
+def test_limits_of_detection_are_numbers():
+    texts = [f"{value:.3f}" for value in np.linspace(0.006, 0.2, N)]
+    lab = [f"<{texts[5]}" if j < 6 else text for j, text in enumerate(texts)]
+    plan = look(table(nitrate=lab))
+    assert plan.columns[-1].use == "number"
+    assert "are taken as the number after it" in plan.summary()
+    assert plan.apply(table(nitrate=lab))["nitrate"].iloc[0] == float(texts[5])
+    groups = RNG.choice(["<30", ">60"], N)
+    assert look(table(age=groups)).columns[-1].use == "category"
+
+
+def test_dates_written_as_numbers_are_not_clustered():
+    days = pd.date_range("2023-11-01", periods=N).strftime("%Y%m%d").astype(int)
+    column = look(table(when=RNG.permutation(days))).columns[-1]
+    assert (column.kind, column.use) == ("date", "ignored")
+    assert look(table(when=RNG.permutation(days) + 50)).columns[-1].kind == "number"
+
+
+def test_columns_with_gaps_are_used_where_no_other_is_left():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(N, 4)), columns=[*"abcd"])
+    frame.iloc[: N * 6 // 10] = np.nan
+    frame.loc[: N * 9 // 10, "d"] = np.nan
+    assert look(frame).features == ["a", "b", "c"]
+    assert look(frame.assign(e=rng.normal(size=N))).features == ["e"]
+
+
+def test_one_category_alone_can_be_clustered():
+    frame = pd.DataFrame({"id": range(N), "line": np.resize([*"abcdefghijklmnop"], N)})
+    assert TablePreparer().fit_transform(frame).shape == (N, 16)
 
 
 def test_counts_of_combinations_are_weights():
@@ -157,7 +244,9 @@ def test_at_most_five_lines_ask_to_check_something():
 
 
 def test_columns_with_the_same_doubt_share_a_line(folder):
-    table(p=RNG.integers(1, 5, N), q=RNG.integers(0, 9, N)).to_csv("x.csv", index=False)
+    table(p=RNG.integers(1, 5, N), q=RNG.permutation(np.arange(N) % 4) + 1).to_csv(
+        "x.csv", index=False
+    )
     told = run("score", "x.csv", *FAST).stdout
     line = "Please check p, q: few different whole numbers, which may be codes."
     assert f"{line} If so, say --category p,q." in told.splitlines()
@@ -231,8 +320,20 @@ def test_prose_above_the_table_is_left_out(folder):
     assert len(pd.read_csv("s.csv")) == 40
 
 
+def test_a_first_line_of_decimals_is_a_point(folder):
+    frame = numbers()
+    frame.to_csv("x.csv", index=False, header=False)
+    told = run("score", "x.csv", *FAST, "--out", "s.csv").stdout
+    assert told.startswith("Read: the first line as a point (--header takes it as names).\n")
+    assert len(pd.read_csv("s.csv")) == len(frame)
+    assert "Read:" not in run("score", "x.csv", *FAST, "--no-header").stdout
+    assert "40 points" in told
+    assert "39 points" in run("score", "x.csv", *FAST, "--header").stdout
+
+
 def test_a_file_without_names_says_so_with_a_command_to_paste(folder):
-    numbers().to_csv("x.csv", index=False, header=False)
+    whole = (numbers() * 1000).round().astype(int).abs()
+    whole.to_csv("x.csv", index=False, header=False)
     told = run("score", "x.csv", *FAST, code=1).stderr
     command = told.splitlines()[-1]
     assert command == f"Try: clustertrust score x.csv {' '.join(FAST)} --no-header"

@@ -27,6 +27,27 @@ def test_speed_in_the_readme_is_as_recorded():
     assert [number for number in told if number not in rounded] == []
 
 
+def recorded(benchmark, name):
+    """The figure of a benchmark and what it is compared with, as recorded."""
+    table = pd.read_csv(ROOT / "benchmarks" / "results.csv")
+    ours, theirs = table.columns[2], table.columns[4]
+    (row,) = table[(table["benchmark"] == benchmark) & (table.iloc[:, 1] == name)].to_dict(
+        "records"
+    )
+    return float(row[ours]), float(row[theirs])
+
+
+def test_figures_that_pages_repeat_are_the_recorded_ones():
+    fit = "CAKE.fit, rms, n=1,000,000, d=20, k=10, R=20"
+    seconds, gib = (recorded("million", f"{fit}: {unit}")[0] for unit in ("seconds", "GiB in all"))
+    for page in ("README.md", "docs/howto/large.md"):
+        text = " ".join((ROOT / page).read_text().split())
+        assert f"{seconds:.0f} seconds and {gib:.1f} GiB" in text, page
+    last, second = recorded("soak", "1000 models: MiB held in the last quarter")
+    told = f"{last:.0f} MiB held in the last quarter, {second:.0f} in the second"
+    assert told in (ROOT / "docs" / "faults.md").read_text()
+
+
 def test_the_tables_of_benchmarks_are_the_recorded_ones():
     page = (ROOT / "benchmarks" / "README.md").read_text()
     assert page.partition("<!-- tables -->\n\n")[2] == common.tables(common.read())

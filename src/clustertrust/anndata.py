@@ -26,15 +26,17 @@ from clustertrust.auditing import Audit, audit
 from clustertrust.auditing.labelling import N_RUNS
 from clustertrust.cell_data import (
     cells_of,
+    check_target,
     described,
     placed,
     taken_by,
     with_variation,
 )
+from clustertrust.cell_sweep import sweep
 from clustertrust.columns import COLUMNS
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.estimator import CAKE, confidence
-from clustertrust.files.h5ad import check_adata, representation
+from clustertrust.files.h5ad import representation
 from clustertrust.notes import noise_text, note_on_noise
 from clustertrust.report import write_report
 from clustertrust.results import Confidence
@@ -53,6 +55,7 @@ __all__ = [
     "report",
     "representation",
     "score",
+    "sweep",
 ]
 
 
@@ -61,6 +64,7 @@ def score(
     cake: CAKE | None = None,
     *,
     n_clusters: int | None = None,
+    resolution: float | Sequence[float] | None = None,
     n_runs: int | None = None,
     labels: str | Sequence[str] | Ensemble | None = None,
     use_rep: str | None = None,
@@ -88,6 +92,9 @@ def score(
         resolution from 0.5 to 1.5, and `agreement` is "jaccard", since the runs differ in their
         number of clusters: other seeds alone hardly change the communities. None: such runs of
         "leiden", or runs of "kmeans" if `n_clusters` is given.
+    resolution : float or sequence of float, optional
+        Of Leiden: each run draws its own from half of this to one and a half of it. Several: from
+        these. None: as with 1.0. :func:`sweep` compares resolutions.
     n_clusters, n_runs : int, optional
         Number of clusters, and of runs, if `cake` is None. `n_runs` None: 20, and 40 for one column
         of labels.
@@ -132,7 +139,7 @@ def score(
     >>> adata.obs["cake_label"].dtype.name, bool(adata.obs["cake_score"].iloc[0] > 0.8)
     ('category', True)
     """
-    _check(adata, key_added)
+    check_target(adata, key_added)
     partitions = None if labels is None else _partitions(adata, labels)
     is_one = isinstance(labels, str) or (isinstance(labels, Ensemble) and labels.n_runs == 1)
     # What scores the cells takes some or all of the parameters of CAKE.
@@ -145,8 +152,9 @@ def score(
     options = {"n_clusters": n_clusters, "n_runs": n_runs, "random_state": random_state}
     template = _template(cake, default, options | {"n_jobs": n_jobs, "verbose": verbose})
     if partitions is None:
-        _let_leiden_vary(template)
+        _let_leiden_vary(template, resolution)
     else:
+        _refuse({"resolution": resolution}, "labels are given")
         _refuse_unused(template, n_runs, by)
         if template.clusterer == "kmeans":
             # An audit takes k-means where it can; it has to be able to do without.
@@ -186,9 +194,9 @@ def _template(cake: Any, default: CAKE, options: Mapping[str, Any]) -> CAKE:
     return own
 
 
-def _let_leiden_vary(cake: CAKE) -> None:
+def _let_leiden_vary(cake: CAKE, resolution: Any) -> None:
     """Let runs of Leiden draw resolutions, and so differ in their clusters, if nothing varies."""
-    vary = with_variation(cake.get_params(deep=False))["vary"]
+    vary = with_variation(cake.get_params(deep=False), resolution)["vary"]
     if vary is not cake.vary:
         cake.set_params(vary=vary, agreement="jaccard")
 
@@ -346,7 +354,7 @@ def decide(
 
 def _results(adata: Any, key: str) -> pd.DataFrame:
     """Return the results in obs, under the names of `Confidence.to_frame`."""
-    _check(adata, key)
+    check_target(adata, key)
     names = {f"{key}_{name}": name for name in COLUMNS if f"{key}_{name}" in adata.obs}
     table: pd.DataFrame = adata.obs[list(names)].rename(columns=names)
     if not {"label", "score"} <= set(table):
@@ -361,7 +369,7 @@ def annotate(
     adata: Any, table: pd.DataFrame, *, key_added: str, settings: Mapping[str, Any]
 ) -> None:
     """Write a table of scores, with the rows of `adata`, into `obs`, and settings into `uns`."""
-    _check(adata, key_added)
+    check_target(adata, key_added)
     if not isinstance(table, pd.DataFrame):
         raise TypeError(
             f"table is a {type(table).__name__}; give a pandas DataFrame, as Confidence.to_frame() "
@@ -471,9 +479,3 @@ def _storable(value: Any) -> Any:
             else np.array([str(item) for item in value], dtype=object)
         )
     return repr(value)
-
-
-def _check(adata: Any, key: Any) -> None:
-    if not isinstance(key, str) or not key or "/" in key:
-        raise ValueError(f"key_added={key!r} must be a name without '/', such as 'cake'.")
-    check_adata(adata)

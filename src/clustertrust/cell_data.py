@@ -12,13 +12,15 @@ import pandas as pd
 from scipy import sparse
 from sklearn.base import clone
 
+from clustertrust._errors import ParameterError
+from clustertrust._validation import check_inside, check_list
 from clustertrust.building import build_ensemble
 from clustertrust.distances.links import as_distances
 from clustertrust.distances.metrics import as_metric
 from clustertrust.ensemble.leiden import Leiden
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.estimator import CAKE, confidence
-from clustertrust.files.h5ad import representation
+from clustertrust.files.h5ad import check_adata, representation
 from clustertrust.fusion import as_fusion
 from clustertrust.geometry.auto import Auto
 from clustertrust.geometry.graph import Graph
@@ -53,10 +55,16 @@ class CellData:
         if not self.is_graph:
             fitted: CAKE = clone(cake).fit(self.X)
             return fitted.confidence_
+        return self.score(self.build(cake), cake)
+
+    def build(self, cake: CAKE) -> Ensemble:
+        """Cluster the cells with the settings of an estimator."""
+        params = taken_by(build_ensemble, cake)
+        if not self.is_graph:
+            return build_ensemble(self.X, **params)
         leiden = Leiden(n_neighbors=None, weighted=True, metric="precomputed")
         on_graph = {"clusterer": leiden, "metric": "precomputed"}
-        params = taken_by(build_ensemble, cake) | on_graph
-        return self.score(build_ensemble(as_distances(self.X), **params), cake)
+        return build_ensemble(as_distances(self.X), **params | on_graph)
 
     def score(
         self, runs: Ensemble, cake: CAKE, by: Callable[..., Confidence] = confidence
@@ -65,18 +73,53 @@ class CellData:
         return by(self.X, runs, **taken_by(by, cake) | {"geometry": self.geometry})
 
 
+def check_target(adata: Any, key: Any) -> None:
+    """Raise for something else than AnnData, and for a name that results cannot begin with."""
+    if not isinstance(key, str) or not key or "/" in key:
+        raise ValueError(f"key_added={key!r} must be a name without '/', such as 'cake'.")
+    check_adata(adata)
+
+
 def taken_by(function: Callable[..., Any], cake: CAKE) -> dict[str, Any]:
     """Return the parameters of an estimator that a function takes too."""
     taken = inspect.signature(function).parameters
     return {name: value for name, value in cake.get_params(deep=False).items() if name in taken}
 
 
-def with_variation(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters of runs; those of Leiden draw a resolution if nothing else varies."""
-    varies = params.get("vary") is not None or params.get("resample") is not None
-    if varies or params["clusterer"] != "leiden":
-        return dict(params)
-    return dict(params) | {"vary": {"resolution": RESOLUTIONS}}
+def with_variation(params: Mapping[str, Any], resolution: Any = None) -> dict[str, Any]:
+    """Return the parameters of runs; those of Leiden draw a resolution if nothing else varies.
+
+    They draw it from half of `resolution` to one and a half of it, or from several; with something
+    else that varies it is fixed.
+    """
+    vary = params.get("vary") or {}
+    varies = bool(vary) or params.get("resample") is not None
+    if resolution is None:
+        usual = varies or params["clusterer"] != "leiden"
+        return dict(params) if usual else dict(params) | {"vary": {"resolution": RESOLUTIONS}}
+    if params["clusterer"] != "leiden" or "resolution" in vary:
+        raise ParameterError(
+            "resolution",
+            resolution,
+            "is for runs of Leiden that do not set their own",
+            "leave it out, or n_clusters, or what cake sets",
+        )
+    if not np.isscalar(resolution):
+        drawn = check_resolutions(resolution)
+    elif varies:
+        drawn = check_resolutions([resolution])
+    else:
+        (middle,) = check_resolutions([resolution])
+        drawn = [round(middle * step, 6) for step in RESOLUTIONS]
+    return dict(params) | {"vary": {**vary, "resolution": drawn}}
+
+
+def check_resolutions(values: Any) -> list[float]:
+    """Return resolutions, positive numbers, as floats."""
+    numbers = check_list("resolution", values, "[0.5, 1.0, 2.0]")
+    if not numbers:
+        raise ParameterError("resolution", values, "is empty", "give at least one")
+    return [check_inside("resolution", one, 0.0, np.inf) for one in numbers]
 
 
 def cells_of(

@@ -21,7 +21,7 @@ from clustertrust._parallel import one_blas_thread
 from clustertrust._types import Array
 from clustertrust.ensemble.recipe import Recipe
 from clustertrust.ensemble.runs import Runs
-from clustertrust.reasons import Chance
+from clustertrust.reasons import Chance, NullScores
 from clustertrust.scoring.model import Model
 from clustertrust.scoring.settings import Settings
 from clustertrust.surrogates.drawn import SAMPLE, Surrogates, score_surrogates, seeded
@@ -31,6 +31,8 @@ from clustertrust.surrogates.families import DEFAULT, build_draws
 DRAWS, LEVEL = 3, 0.95
 # Points of each: these, or more for many clusters, up to a limit
 POINTS, POINTS_A_CLUSTER, MOST_POINTS = 1000, 20, 2000
+# Of the scores, for pictures
+QUANTILES = 101
 # Runs on each, and of each clusterer of a list. More of them hardly change the level.
 RUNS, RUNS_A_METHOD = 10, 2
 
@@ -60,8 +62,10 @@ def chance_of(X: Any, recipe: Recipe, model: Model) -> Chance | None:
     return Chance(partial(_level, X, settings, entropy))
 
 
-def _level(X: Array, settings: Settings, entropy: int) -> float | None:
-    """Return the level, rounded up to two digits; None if surrogates cannot be clustered."""
+def _level(X: Array, settings: Settings, entropy: int) -> NullScores | None:
+    """Return the level, rounded up to two digits, and quantiles of the scores of the kind that it
+    comes from; None if surrogates cannot be clustered.
+    """
     try:
         with warnings.catch_warnings(), one_blas_thread:
             # They would be about data that nobody has seen.
@@ -71,10 +75,11 @@ def _level(X: Array, settings: Settings, entropy: int) -> float | None:
     except Exception:
         # The clusterer may be anybody's, and made for their data alone.
         return None
-    highest = 0.0
-    for family in scored.values():
-        scores = np.concatenate([one.scores for (one,) in family])
-        # A point without a score reaches none.
-        highest = max(highest, float(np.quantile(np.nan_to_num(scores), LEVEL)))
+    # A point without a score reaches none.
+    kinds = [
+        np.nan_to_num(np.concatenate([one.scores for (one,) in kind])) for kind in scored.values()
+    ]
+    scores = max(kinds, key=lambda kind: float(np.quantile(kind, LEVEL)), default=np.zeros(1))
     # A hair less, because 0.07 * 100 is more than 7 in binary
-    return float(np.ceil(100 * highest - 1e-9) / 100)
+    level = float(np.ceil(100 * np.quantile(scores, LEVEL) - 1e-9) / 100)
+    return NullScores(level, tuple(np.quantile(scores, np.linspace(0, 1, QUANTILES)).tolist()))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -74,6 +74,14 @@ def above(scores: Any, threshold: float) -> Bools:
     return np.asarray(scores) > threshold
 
 
+def error_text(error: float) -> str:
+    """Return a standard error to stand after a score; empty for 0.
+
+    Rounded up: "± 0.000" would say that nothing can move the score.
+    """
+    return f" ± {max(error, 0.001):.3f}" if error > 0 else ""
+
+
 def first_threshold(scores: Any) -> float:
     """Return a threshold to start with: half of the median score, rounded down to two digits.
 
@@ -104,22 +112,33 @@ def first_threshold(scores: Any) -> float:
     return float(np.floor(50 * np.median(present) + 1e-9) / 100)
 
 
+class NullScores(NamedTuple):
+    """What data without clusters score: what they hardly reach, and quantiles of their scores."""
+
+    level: float
+    quantiles: tuple[float, ...]
+
+
 @dataclass
 class Chance:
     """The score that data without clusters hardly reach.
 
-    It is computed when it is first asked for, and then known: `compute` is called once.
+    It is computed when it is first asked for, and then known: `compute` is called once. The
+    `quantiles` of their scores, evenly spaced from 0 to 100 %, are not stored in files.
     """
 
-    compute: Callable[[], float | None] | None = None
+    compute: Callable[[], NullScores | None] | None = None
     known: float | None = None
+    quantiles: tuple[float, ...] = ()
 
     @property
     def level(self) -> float | None:
         """The score; None if no such data can be drawn or clustered."""
         compute = self.compute
         if compute is not None:
-            self.known = compute()
+            found = compute()
+            if found is not None:
+                self.known, self.quantiles = found
             # Its points are not needed any more.
             self.compute = None
         return self.known

@@ -25,13 +25,24 @@ from clustertrust._validation import (
 from clustertrust.columns import COLUMNS, FIELDS, Column
 from clustertrust.ensemble.record import Ensemble, plain_names
 from clustertrust.notes import noise_text
-from clustertrust.reasons import SENTENCES, Chance, Cut, cut, lies_near, margins, reasons
+from clustertrust.reasons import (
+    SENTENCES,
+    Chance,
+    Cut,
+    cut,
+    error_text,
+    lies_near,
+    margins,
+    reasons,
+)
 from clustertrust.records import Record
 from clustertrust.report import PageOptions, write_report
 from clustertrust.summary import summarize
 
 # What stability is, by agreement; {} is what was counted.
 _STABILITY = {
+    "element-centric": "points that its clusters in two runs share, of the larger one, on average "
+    "over {}",
     "given": "share of {} that agree with the given label",
     "jaccard": "how far its clusters in two runs overlap, on average over {}",
     "matching": "share of {} that put it into the same cluster",
@@ -66,7 +77,7 @@ class Explanation:
     origin : where the threshold comes from, in words; empty if it was given
     weak : "stability", "geometry" or, where it is a part of the score, "persistence": as the reason
         says, else the smallest; None for core and unassigned points
-    agreement : what stability averages over pairs of runs: "matching", "jaccard" or "reference";
+    agreement : what stability averages over pairs of runs: a name of AGREEMENTS;
         "given": the share of runs that agree with a given label
     persistence : its persistence; None where that is no part of the score
     second_opinions : share of the runs of other methods that give it this label, likewise
@@ -139,8 +150,7 @@ class Explanation:
 
     def _scored(self) -> str:
         """Return the score with its error, and the threshold if it is not kept."""
-        # Rounded up: "± 0.000" would say that nothing can move the score.
-        error = f" ± {max(self.standard_error, 0.001):.3f}" if self.standard_error > 0 else ""
+        error = error_text(self.standard_error)
         kept = self.score > self.threshold
         below = "" if kept else f", not above the threshold of {self.threshold:g}{self.origin}"
         return f"score {self.score:.3f}{error}{below}"
@@ -295,7 +305,7 @@ class Confidence(Record):
     n_runs : their number
     sampling_error : with `geometry="sampled"`, standard error of a silhouette of one run, root mean
         square over points; 0 without sampling
-    agreement : what stability averages over pairs of runs: "matching", "jaccard" or "reference";
+    agreement : what stability averages over pairs of runs: a name of AGREEMENTS;
         "given": the share of runs that agree with a given label
     unassigned : "skip": only runs that assign a point count for it; "disagree": all count
     """
@@ -364,6 +374,27 @@ class Confidence(Record):
         if not isinstance(level, int | float) or not 0 <= level <= 1:
             raise ValueError(f"its chance is {level!r:.40}, and no score")
         return replace(self, frame=frame, chance=Chance(known=float(level)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return its fields, with the names of rows as an array: skops stores no pandas index."""
+        state = dict(vars(self))
+        if isinstance(self.frame, pd.DataFrame):
+            index = self.frame.index
+            if isinstance(index, pd.RangeIndex):
+                state["frame"] = {"rows": [index.start, index.stop, index.step], "name": index.name}
+            elif isinstance(index.dtype, np.dtype) and type(index) is pd.Index:
+                state["frame"] = {"rows": index.to_numpy(), "name": index.name}
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take the fields, and make a frame of the names of rows."""
+        frame = state["frame"]
+        if isinstance(frame, dict):
+            rows, name = frame["rows"], frame["name"]
+            index: Any = pd.RangeIndex(*rows) if isinstance(rows, list) else pd.Index(rows)
+            index.name = name
+            state = state | {"frame": pd.DataFrame(index=index)}
+        vars(self).update(state)
 
     def __repr__(self) -> str:
         """Return one line: the arrays would fill a screen."""
@@ -480,6 +511,15 @@ class Confidence(Record):
             return self.frame.index
         return pd.RangeIndex(len(self.scores))
 
+    @property
+    def null_quantiles(self) -> tuple[float, ...]:
+        """Quantiles of the scores of data without clusters, where `cut` drew such data."""
+        return () if self.chance is None else tuple(self.chance.quantiles)
+
+    def findings(self) -> dict[str, Any]:
+        """Return what a page begins with beside the scores; an audit has some."""
+        return {}
+
     def _page_settings(self) -> dict[str, Any]:
         """Return what a page lists of how the scores were made, by name."""
         noise = self.ensemble.noise
@@ -512,6 +552,8 @@ class Confidence(Record):
         more = check_mapping("settings", options.get("settings"))
         options["settings"] = whole._page_settings() | more
         options["chance"] = options.get("chance", at.chance)
+        options.setdefault("null_scores", whole.null_quantiles)
+        options.setdefault("findings", whole.findings())
         write_report(path, table, X, votes=votes, **options)
 
     def summary(self, threshold: float | None = None, points: int = 5) -> str:

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from clustertrust._errors import Message
+from clustertrust._parallel import blocks
 from clustertrust._types import Array, Bools, Floats, Ints
-from clustertrust._validation import check_choice, warn_user
+from clustertrust._validation import check_choice, check_inside, warn_user
 from clustertrust.cells import Clusters, meet
 from clustertrust.consensus import most_central
 from clustertrust.ensemble.record import as_ensemble
@@ -21,6 +22,7 @@ __all__ = [
     "AGREEMENTS",
     "UNASSIGNED",
     "Stability",
+    "ambiguous_pairs",
     "overlap_sums",
     "pairwise_stability",
     "stability",
@@ -44,6 +46,17 @@ def jaccard(shared: Array, first: Array, second: Array) -> Floats:
     """
     union = first + second - shared
     return np.asarray(np.divide(shared, union, out=np.zeros(shared.shape), where=union > 0))
+
+
+def element_centric(shared: Array, first: Array, second: Array) -> Floats:
+    """|A ∩ B| / max(|A|, |B|): the element-centric similarity of Gates et al. (2019) at any point
+    that both clusters hold; 0 where both are empty.
+
+    Their 1 - Σ_j |p_j - q_j| / 2α comes to this where clusters do not overlap: p_j is α / |A| on
+    the members of A, q_j is α / |B| on those of B, and α cancels.
+    """
+    larger = np.broadcast_to(np.maximum(first, second), shared.shape)
+    return np.asarray(np.divide(shared, larger, out=np.zeros(shared.shape), where=larger > 0))
 
 
 def overlap_sums(cells: Clusters, rows: Ints, overlap: Overlap) -> Floats:
@@ -72,6 +85,14 @@ def jaccard_sums(cells: Clusters, matchings: Matchings, rows: Ints) -> Floats:
     return overlap_sums(cells, rows, jaccard)
 
 
+def element_centric_sums(cells: Clusters, matchings: Matchings, rows: Ints) -> Floats:
+    """Σ_q A(r, q) for each row and run r, with A(r, q) the element-centric similarity.
+
+    Their mean over pairs of runs is element-centric consistency.
+    """
+    return overlap_sums(cells, rows, element_centric)
+
+
 def reference_sums(cells: Clusters, matchings: Matchings, rows: Ints) -> Floats:
     """Σ_q A(r, q) for each row and run r, with A(r, q) = 1 where both labels have the same partner
     in one run.
@@ -88,10 +109,13 @@ def reference_sums(cells: Clusters, matchings: Matchings, rows: Ints) -> Floats:
 
 
 AGREEMENTS: dict[str, Callable[[Clusters, Matchings, Ints], Floats]] = {
+    "element-centric": element_centric_sums,
     "jaccard": jaccard_sums,
     "matching": matching_sums,
     "reference": reference_sums,
 }
+# Those that need no matching, and so no equal number of clusters
+_OVERLAPS = ("element-centric", "jaccard")
 UNASSIGNED = ("disagree", "skip")
 
 
@@ -139,7 +163,7 @@ def stability(
 def hint_at_jaccard(cells: Clusters, agreement: str) -> None:
     """Warn once if matching must leave clusters without a partner."""
     k = cells.n_clusters[cells.n_clusters > 0]
-    if agreement != "jaccard" and k.size and k.min() < k.max():
+    if agreement not in _OVERLAPS and k.size and k.min() < k.max():
         warn_user(
             Message(
                 f"The runs have between {k.min()} and {k.max()} clusters, and a cluster without a "
@@ -158,9 +182,11 @@ def pairwise_stability(
     ----------
     labels : Ensemble, list of R label vectors, or array or DataFrame of shape (n, R)
         Labels of any kind. Negative numbers and missing values mean that the point is not assigned.
-    agreement : {"matching", "jaccard", "reference"}
-        Whether the two clusters are partners in the best matching of the two runs, how far they
-        overlap, or whether both have the same partner in the run that agrees most with all others.
+    agreement : {"matching", "jaccard", "element-centric", "reference"}
+        Whether the two clusters are partners in the best matching of the two runs; how far they
+        overlap, as a share of their union or of the larger one (element-centric consistency, as
+        ClustAssess has it); or whether both have the same partner in the run that agrees most with
+        all others.
     unassigned : {"skip", "disagree"}
         Whether a run that does not assign the point is left out or counts against it.
 
@@ -182,3 +208,46 @@ def pairwise_stability(
     matchings = match_runs(cells)
     by_cell = stability(cells, matchings, cells.rows, agreement=agreement, unassigned=unassigned)
     return by_cell.c[cells.cell_of]
+
+
+def ambiguous_pairs(labels: Any, *, low: float = 0.1, high: float = 0.9) -> float:
+    """Return the proportion of ambiguously clustered pairs (PAC; Șenbabaoğlu et al., 2014).
+
+    Parameters
+    ----------
+    labels : Ensemble, list of R label vectors, or array or DataFrame of shape (n, R)
+        Labels of any kind. Negative numbers and missing values mean that the point is not assigned.
+    low, high : float
+        A pair is ambiguous if more than `low` and fewer than `high` of the runs that assign both
+        points put them together.
+
+    Returns
+    -------
+    float
+        Of all pairs of points that some run assigns: 0 where every pair is together, or apart, in
+        nearly all runs. NaN if there is no such pair. O(m² K) for m cells and K clusters of all
+        runs.
+
+    Examples
+    --------
+    >>> from clustertrust.stability import ambiguous_pairs
+    >>> round(ambiguous_pairs([[0, 0, 1, 1], [0, 0, 1, 1], [0, 0, 0, 1]]), 3)
+    0.5
+    """
+    low = check_inside("low", low, ends="[]")
+    high = check_inside("high", high, low, ends="[]")
+    cells = meet(as_ensemble(labels, at_least=2).labels)
+    # Counts of runs are exact in float32.
+    members = np.asarray(cells.members.toarray(), dtype=np.float32)
+    assigned = (cells.rows >= 0).astype(np.float32)
+    counts = cells.counts.astype(np.float64)
+    total = ambiguous = 0.0
+    for rows in blocks(len(counts), 24 * len(counts)):
+        together = members[rows] @ members.T
+        both = (assigned[rows] @ assigned.T).astype(np.float64)
+        is_between = (together > low * both) & (together < high * both)
+        total += float(counts[rows] @ ((both > 0) @ counts))
+        ambiguous += float(counts[rows] @ (is_between @ counts))
+    # A point with itself is no pair, and never counted as ambiguous.
+    own = counts[(assigned > 0).any(axis=1)].sum()
+    return ambiguous / (total - own) if total > own else float("nan")

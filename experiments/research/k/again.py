@@ -64,7 +64,7 @@ def table_of(rows: pd.DataFrame) -> str:
 
 
 def alarms_by_rule(rows: pd.DataFrame) -> str:
-    """By shape: wrong alarms without and with the hull; the prior changes none."""
+    """By shape: false alarms without and with the hull; the prior changes none."""
     mine = rows[rows["group"] == "shapes"].assign(
         shape=lambda of: of["set"].str.rsplit(n=1).str[0], wrong=lambda of: of["k"] > 1
     )
@@ -92,7 +92,7 @@ def sections(rows: pd.DataFrame) -> list[str]:
         if len(of):
             parts += [f"**{of['set'].nunique()} {group} sets.**", table_of(of)]
     if (rows["group"] == "shapes").any():
-        parts += ["**Shapes without clusters:** wrong alarms.", alarms_by_rule(rows)]
+        parts += ["**Shapes without clusters:** false alarms.", alarms_by_rule(rows)]
     return parts
 
 

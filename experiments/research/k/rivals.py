@@ -279,7 +279,7 @@ def alarms(rows: pd.DataFrame) -> str:
         wrong, n = int((of["k"] > 1).sum()), len(of)
         low, high = interval(wrong, n)
         lines.append([name, n, wrong, f"{wrong / n:.2f} ({low:.2f}–{high:.2f})"])
-    return markdown(["shape", "sets", "wrong alarms", "share (95 %)"], lines)
+    return markdown(["shape", "sets", "false alarms", "share (95 %)"], lines)
 
 
 def choices(rows: pd.DataFrame) -> str:

@@ -159,16 +159,17 @@ class Audit(Confidence):
         return f"{wrong}\n\nVerdicts on the given clusters\n{table.to_string()}"
 
     def verdicts_by_name(self) -> dict[str, str]:
-        """Return the verdict on each given cluster in words, as pages list it with settings."""
+        """Return the verdict on each given cluster in words, as AnnData objects list it."""
         return {f"verdict on {verdict.cluster}": str(verdict) for verdict in self.verdicts}
 
     def _page_settings(self) -> dict[str, Any]:
         made = {} if self.classifier is None else {"classifier": self.classifier}
-        return super()._page_settings() | made | self.findings()
+        return super()._page_settings() | made
 
-    def findings(self) -> dict[str, str]:
-        """Return what pages list of labels and clusters: how many look wrong, and verdicts."""
-        return {"labels that look wrong": str(self.wrong_labels)} | self.verdicts_by_name()
+    def findings(self) -> dict[str, Any]:
+        """Return what pages begin with: how many labels look wrong, and verdicts on clusters."""
+        said = {str(verdict.cluster): str(verdict) for verdict in self.verdicts}
+        return {"wrong_labels": str(self.wrong_labels), "verdicts": said}
 
     def save(self, path: str | Path) -> None:
         """Write the record to one file of arrays and JSON (never pickle), whole or not at all.

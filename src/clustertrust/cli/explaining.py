@@ -14,7 +14,9 @@ from clustertrust.cli.reporting import read_scored_points
 from clustertrust.cli.request import ExplainRequest
 from clustertrust.cli.sidecar_plan import as_scored, how_read
 from clustertrust.cli.terminal import echo
-from clustertrust.reasons import SENTENCES
+from clustertrust.cli.writing import read_names
+from clustertrust.columns import COLUMNS
+from clustertrust.reasons import SENTENCES, error_text
 
 # Columns that are compared.
 LISTED = 12
@@ -26,6 +28,7 @@ def explain(request: ExplainRequest) -> None:
     columns = as_scored(request.scores, request.columns)
     points, table, _ = read_scored_points(request.scores, request.data, columns)
     position = _position(request.row, points.ids, name_of(request.data))
+    table = _with_names(table, read_names(request.names), request.names)
     row = table.iloc[position]
     lines = [*how_read(request.columns, columns, None), *_in_words(request.row, row)]
     if not points.kept[position]:
@@ -35,6 +38,25 @@ def explain(request: ExplainRequest) -> None:
         lines += _beside_clusters(points, table, position)
     lines += _other_values(points, position)
     echo("\n".join(lines))
+
+
+def _with_names(
+    table: pd.DataFrame, names: dict[str, str] | None, path: str | None
+) -> pd.DataFrame:
+    """Return the table with clusters under the names that a person gave them."""
+    if not names:
+        return table
+    columns = [name for name in table if name in COLUMNS and COLUMNS[name].kind == "cluster"]
+    known = {str(label) for name in columns for label in table[name].dropna().unique()}
+    lost = next((label for label in names if label not in known), None)
+    if lost is not None:
+        raise ValueError(f"--names {path}: {lost!r} is not a cluster of these scores.")
+    return table.assign(
+        **{
+            name: table[name].map(lambda label: names.get(str(label)) or label, na_action="ignore")
+            for name in columns
+        }
+    )
 
 
 def _position(name: str, ids: pd.Index, source: str) -> int:
@@ -64,7 +86,7 @@ def _in_words(name: str, row: pd.Series) -> list[str]:
     if pd.isna(row["score"]):
         return [f"Row {name}: no score."]
     error = row.get("standard_error", np.nan)
-    error = "" if pd.isna(error) else f" ± {error:.3f}"
+    error = "" if pd.isna(error) else error_text(error)
     lines = [f"Row {name}: cluster {row['label']}, score {row['score']:.3f}{error}."]
     parts = [part for part in COMPONENTS if pd.notna(row.get(part, np.nan))]
     if parts:

@@ -110,8 +110,7 @@ def score(request: ScoreRequest) -> None:
         for option in {"--save-plan", BESIDE} & drafts.keys():
             write_plan(drafts[option], points)
         if "--report" in drafts:
-            shown = settings | (scored.findings() if isinstance(scored, Audit) else {})
-            write_page(drafts["--report"], scored, points, shown, request.threshold, name_of(data))
+            write_page(drafts["--report"], scored, points, request, settings)
     notes = note_on_noise(scored.ensemble.noise)
     summary = with_options(summary_of(results, at=at, notes=notes))
     if request.as_json:

@@ -144,7 +144,7 @@ def score_large(request: ScoreRequest, source: Source) -> None:
                 shown = (
                     f"a sample of {len(points.ids):,} of the {tally.rows:,} rows of {name_of(data)}"
                 )
-                write_page(at["--report"], scored, points, settings, request.threshold, shown)
+                write_page(at["--report"], scored, points, request, settings, shown)
     _print_outcome(request, scored, tally, points, settings, left_out)
 
 

@@ -17,7 +17,7 @@ from clustertrust.cli.printing import name_of
 from clustertrust.cli.request import ReportRequest
 from clustertrust.cli.sidecar_plan import as_scored, how_read
 from clustertrust.cli.terminal import echo
-from clustertrust.cli.writing import KEY, title_of, write_page_of
+from clustertrust.cli.writing import KEY, read_names, title_of, write_page_of
 from clustertrust.columns import COLUMNS
 from clustertrust.files import Reading, format_of, read_table
 
@@ -67,6 +67,7 @@ def report(request: ReportRequest) -> None:
             title=request.title or title_of(name_of(data)),
             threshold=_core_above(table) if request.threshold is None else request.threshold,
             rows=places[points.kept][shown],
+            names=read_names(request.names),
         )
     for line in how_read(request.columns, columns, None):
         echo(line)

@@ -47,6 +47,14 @@ def _threshold(
     )
 
 
+def _names() -> Any:
+    return option(
+        "Names of clusters for the page, JSON by label: what the page saves.",
+        type=STORED,
+        metavar="FILE",
+    )
+
+
 def _only_scores() -> Any:
     return flag("Write the names of the rows and the results, without the other columns of DATA.")
 
@@ -145,6 +153,7 @@ class ScoreRequest(ScoredRequest):
     data: str = argument(TABLE_OR_FOLDER)
     out: str | None = _output("Write the scores, one row per point; - prints them as CSV.")
     report: str | None = _output("Write a page (.html) to explore the scores.")
+    names: str | None = _names()
     plot: str | None = _output("Draw the scores (.png, .svg, .pdf).")
     model: str | None = _output("Save the fitted model, for `clustertrust predict`.")
     only_scores: bool = _only_scores()
@@ -254,6 +263,7 @@ class ReportRequest(ScoredRequest):
     data: str = option("The table that was scored.", type=INPUT, required=True, metavar="FILE")
     out: str = _output("The page to write (.html).", required=True)
     title: str | None = option("Headline of the page.", metavar="TEXT")
+    names: str | None = _names()
     threshold: float | None = _threshold("the rows that are core in SCORES are kept.")
 
     def checked(self) -> Self:
@@ -270,6 +280,9 @@ class ExplainRequest(Request):
     data: str = argument(INPUT)
     scores: str = argument(STORED)
     row: str = argument(click.STRING)
+    names: str | None = option(
+        "Names of clusters, JSON by label: what the page saves.", type=STORED, metavar="FILE"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,6 +15,9 @@ from clustertrust import CAKE, Confidence
 from clustertrust._types import Ints
 from clustertrust._views import View, principal_view
 from clustertrust.cli.points import ROW, Points
+from clustertrust.cli.printing import name_of
+from clustertrust.cli.request import ScoreRequest
+from clustertrust.cli.wording import current_wording
 from clustertrust.files import format_of, write_table
 
 # Prefix of result names in AnnData files.
@@ -80,27 +83,33 @@ def write_page(
     path: Path,
     scored: Confidence,
     points: Points,
+    request: ScoreRequest,
     settings: Mapping[str, Any],
-    threshold: float | None,
-    name: str,
+    name: str | None = None,
 ) -> None:
-    """Write a page to explore the scores."""
+    """Write a page to explore the scores; `name` says what was scored, if not all of the data."""
     write_page_of(
         path,
         scored.to_frame(),
         points,
         votes=votes_of(scored),
         settings=settings,
-        title=title_of(name),
-        threshold=threshold,
+        title=title_of(
+            name_of(request.data) if name is None else name,
+            "labels" if scored.findings() else "clusters",
+        ),
+        threshold=request.threshold,
         chance=scored.cut().chance,
+        null_scores=scored.null_quantiles,
+        findings=scored.findings(),
+        names=read_names(request.names),
         rows=_places(points),
     )
 
 
-def title_of(name: str) -> str:
+def title_of(name: str, what: str = "clusters") -> str:
     """Return the headline of a page about a file."""
-    return f"How far can the clusters of {name} be trusted?"
+    return f"How far can the {what} of {name} be trusted?"
 
 
 def write_page_of(
@@ -117,6 +126,7 @@ def write_page_of(
         values = values.set_axis(table.index, axis=0)
     original = None if own is None else own[shown]
     placed = {"embedding": view_of(points, shown), "folder": points.folder}
+    placed |= {"plan": points.plan, "wording": current_wording()}
     write_report(path, table, values, original=original, **placed, **options)
 
 
@@ -170,6 +180,21 @@ def _clustered_view(points: Points) -> View | None:
     if drawn is None or drawn.shape[1] < 3:
         return None
     return principal_view(drawn.to_numpy(), f"{drawn.shape[1]} columns as they were clustered")
+
+
+def read_names(path: str | None) -> dict[str, str] | None:
+    """Read names of clusters, a JSON object by label, as the page saves them."""
+    if path is None:
+        return None
+    try:
+        names = json.loads(Path(path).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"--names {path}: it is not JSON ({error}).") from error
+    if not isinstance(names, dict) or not all(isinstance(name, str) for name in names.values()):
+        raise ValueError(
+            f'--names {path}: it must be a JSON object of names by label, such as {{"0": "light"}}.'
+        )
+    return names
 
 
 def votes_of(scored: Confidence) -> pd.DataFrame:

@@ -16,6 +16,7 @@ from clustertrust.fusion import FUSIONS
 from clustertrust.results import Confidence
 
 _STABILITY_LABELS = {
+    "element-centric": "element-centric consistency of its clusters",
     "given": "share of runs that agree with the given label",
     "jaccard": "overlap of its clusters in two runs",
     "matching": "share of run pairs that agree",
@@ -50,7 +51,7 @@ class StabilityGeometryDisplay(PointsDisplay):
     stability, geometry, scores : (n,) arrays, NaN: none
     fusion : str or None
         Name of the fusion, for lines of equal score; None: no lines.
-    agreement : {"matching", "jaccard", "reference", "given"}
+    agreement : {"matching", "jaccard", "element-centric", "reference", "given"}
         What stability averages over pairs of runs; "given": over runs, for a given labelling.
 
     Attributes

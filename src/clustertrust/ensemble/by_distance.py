@@ -59,17 +59,24 @@ class DistanceData:
             return among(self._matrix, rows)
         return self.metric.among(self.X if rows is None else self.X[rows], n_jobs=1)
 
-    def fit(self, model: Any, rows: Ints | None) -> tuple[Ints, Placer]:
-        """Fit a model on some of the points; return their labels, and what places others."""
+    def fit(self, model: Any, rows: Ints | None, shared: Any = None) -> tuple[Ints, Placer]:
+        """Fit a model on some of the points; return their labels, and what places others.
+
+        `shared` is what runs on all points share, if anything.
+        """
         own = is_piecewise(model)
         if self._matrix is None and own:
-            points = self.X if rows is None else self.X[rows]
-            model.set_params(metric=self.metric).fit(points)
+            data = self.X if rows is None else self.X[rows]
+            model.set_params(metric=self.metric)
         else:
             # As a record: the distances are checked already.
             if own:
                 model.set_params(metric=GIVEN)
-            model.fit(self.among(rows))
+            data = self.among(rows)
+        if shared is None:
+            model.fit(data)
+        else:
+            shared.fit(model, data)
         labels = np.asarray(model.labels_)
         if not hasattr(model, "medoid_indices_"):
             return labels, self.placer(rows, labels)

@@ -28,8 +28,8 @@ from clustertrust.distances.metrics import is_name
 from clustertrust.ensemble.graphs import NeighborSpectral
 from clustertrust.ensemble.hdbscan import PortableHDBSCAN
 from clustertrust.ensemble.kmedoids import KMedoids
-from clustertrust.ensemble.leiden import Leiden
-from clustertrust.ensemble.lloyd import PreparedData
+from clustertrust.ensemble.leiden import Leiden, SharedGraph
+from clustertrust.ensemble.lloyd import PreparedData, prepare_data
 from clustertrust.ensemble.placing import Nearest, Placer, Predict
 
 
@@ -81,6 +81,8 @@ class Clusterer:
     in_blocks : how runs on a sample go on over all rows of data larger than memory: "" (they do
         not), "lloyd" or "mini-batches"
     storable : whether a model of its runs can be saved
+    takes_directions : whether `metric="cosine"` clusters rows that are scaled to unit length;
+        `fit` returns a `Nearest` then
     """
 
     name: ClassVar[str] = "own"
@@ -88,6 +90,7 @@ class Clusterer:
     takes_graph: ClassVar[bool] = False
     in_blocks: ClassVar[str] = ""
     storable: ClassVar[bool] = True
+    takes_directions: ClassVar[bool] = False
     # Estimators, given in place of a name, that are clustered in the same way.
     kinds: ClassVar[tuple[type[Any], ...]] = ()
 
@@ -108,8 +111,12 @@ class Clusterer:
         """Return whether clusters gather around a centre, as the components of a mixture do."""
         return False
 
-    def fit(self, model: Any, X: Any, shared: PreparedData | None = None) -> FittedRun:
-        """Fit a seeded estimator; `shared` is X prepared once for all runs of k-means."""
+    def prepare(self, estimator: Any, X: Any) -> Any:
+        """Return what runs on all of X share, made once; None if there is nothing."""
+        return None
+
+    def fit(self, model: Any, X: Any, shared: Any = None) -> FittedRun:
+        """Fit a seeded estimator; `shared` is what `prepare` made of X, or None."""
         if not hasattr(model, "predict"):
             return FittedRun(np.asarray(model.fit_predict(X)))
         model.fit(X)
@@ -146,21 +153,24 @@ class _Centered(_Round):
     digit.
     """
 
-    def fit(self, model: Any, X: Any, shared: PreparedData | None = None) -> FittedRun:
+    def fit(self, model: Any, X: Any, shared: Any = None) -> FittedRun:
         centers = model.fit(X).cluster_centers_
         labels, placer = _by_centers(centers, np.arange(len(centers)), X)
         return FittedRun(labels, placer, placer.centers)
 
 
 class _KMeans(_Centered):
-    name, in_blocks = "kmeans", "lloyd"
+    name, in_blocks, takes_directions = "kmeans", "lloyd", True
     kinds: ClassVar[tuple[type[Any], ...]] = (KMeans,)
     init = "k-means++"
 
     def estimator(self, k: int) -> Any:
         return KMeans(k, init=self.init, n_init=1)
 
-    def fit(self, model: Any, X: Any, shared: PreparedData | None = None) -> FittedRun:
+    def prepare(self, estimator: Any, X: Any) -> PreparedData | None:
+        return prepare_data(X) if type(estimator) is KMeans else None
+
+    def fit(self, model: Any, X: Any, shared: Any = None) -> FittedRun:
         if shared is None or not shared.fit(model):
             return super().fit(model, X)
         centers = np.asarray(model.cluster_centers_, dtype=np.float64)
@@ -175,6 +185,7 @@ class _RandomKMeans(_KMeans):
 
 class _MiniBatchKMeans(_Centered):
     name, in_blocks, kinds = "minibatch-kmeans", "mini-batches", (MiniBatchKMeans,)
+    takes_directions = True
 
     def estimator(self, k: int) -> Any:
         return MiniBatchKMeans(k, n_init=1)
@@ -189,7 +200,7 @@ class _KMedoids(_Centered):
     def by_distance(self, k: int) -> Any:
         return KMedoids(k, metric="precomputed")
 
-    def fit(self, model: Any, X: Any, shared: PreparedData | None = None) -> FittedRun:
+    def fit(self, model: Any, X: Any, shared: Any = None) -> FittedRun:
         # Medoids of another metric are nearest by that metric alone.
         own = _Centered if is_name(model.metric, "euclidean") else Clusterer
         return own.fit(self, model, X)
@@ -201,7 +212,7 @@ class _Birch(_Round):
     def estimator(self, k: int) -> Any:
         return ShuffledBirch(k)
 
-    def fit(self, model: Any, X: Any, shared: PreparedData | None = None) -> FittedRun:
+    def fit(self, model: Any, X: Any, shared: Any = None) -> FittedRun:
         model.fit(X)
         labels = np.asarray(model.subcluster_labels_)
         return FittedRun(*_by_centers(model.subcluster_centers_, labels, X))
@@ -246,12 +257,20 @@ class _HDBSCAN(Clusterer):
 
 class _Leiden(Clusterer):
     name, takes_k, takes_graph = "leiden", False, True
+    kinds: ClassVar[tuple[type[Any], ...]] = (Leiden,)
 
     def estimator(self, k: int) -> Any:
         return Leiden()
 
     def by_distance(self, k: int) -> Any:
         return Leiden(metric="precomputed")
+
+    def prepare(self, estimator: Any, X: Any) -> SharedGraph:
+        return SharedGraph()
+
+    def fit(self, model: Any, X: Any, shared: Any = None) -> FittedRun:
+        fitted = model.fit(X) if shared is None else shared.fit(model, X)
+        return FittedRun(np.asarray(fitted.labels_))
 
 
 class _Spectral(Clusterer):

@@ -28,8 +28,7 @@ from clustertrust.ensemble.clusterers import (
     clusterer_of,
     last_step,
 )
-from clustertrust.ensemble.lloyd import PreparedData
-from clustertrust.ensemble.placing import NearestTrainingPoint, Placer
+from clustertrust.ensemble.placing import Nearest, NearestTrainingPoint, Placer
 from clustertrust.records import Record, can_be_stored
 
 # For named clusterers, as in scikit-learn.
@@ -99,6 +98,16 @@ def with_data(run: Run, X: Any) -> Run:
     return replace(run, placer=run.placer.on(X))
 
 
+def on_directions(run: Run) -> Run:
+    """Return a run that was fitted on rows of unit length, as one of the rows themselves.
+
+    Its centres are none of theirs.
+    """
+    assert isinstance(run.placer, Nearest)
+    placer = replace(run.placer, of_directions=True)
+    return replace(run, placer=placer, centers=None, method=f"{run.method} on unit rows")
+
+
 @dataclass(frozen=True)
 class Method:
     """A clusterer with its estimator, or a function `(X, rng) -> labels`.
@@ -134,6 +143,10 @@ class Method:
         """Whether its clusters gather around a centre."""
         last = last_step(self.estimator)
         return not self.is_function and clusterer_of(last).is_round(last)
+
+    def takes_directions(self, metric: Metric) -> bool:
+        """Return whether it clusters rows of unit length, because of this metric."""
+        return metric.is_cosine and self.clusterer.takes_directions
 
 
 def parameter(estimator: Any, name: str) -> str | None:
@@ -259,13 +272,13 @@ def fit_run(
     seed: int,
     drawing: Drawing,
     *,
-    shared: PreparedData | None = None,
+    shared: Any = None,
     measured: DistanceData | None = None,
 ) -> Run:
     """Fit one run; all its randomness follows from `seed`.
 
-    `shared` is X prepared for k-means, `measured` X with its distances, if those are not the
-    Euclidean ones.
+    `shared` is what the runs of its method on all of X share, `measured` X with its distances, if
+    those are not the Euclidean ones.
     """
     began = time.perf_counter()
     estimator, name = method.estimator, method.name
@@ -276,10 +289,10 @@ def fit_run(
     params = draw_params(estimator, drawing.vary, seed)
     with one_thread(), collected_warnings as caught:
         model = None if method.is_function else _seeded(estimator, params, seed)
+        prepared = shared if sample is None else None
         if measured is not None and wants_distances(model):
-            run = FittedRun(*measured.fit(model, sample))
+            run = FittedRun(*measured.fit(model, sample, prepared))
         elif model is not None:
-            prepared = shared if sample is None else None
             run = method.clusterer.fit(model, _rows(X, sample, measured), prepared)
         else:
             returned = estimator(_rows(X, sample, measured), rng)

@@ -1,10 +1,12 @@
 """Leiden communities of a nearest-neighbour graph (Traag, Waltman and van Eck, 2019), by the
-package leidenalg.
+package igraph, or by leidenalg.
 """
 
 from __future__ import annotations
 
 import importlib
+import random
+import threading
 from typing import Any
 
 import numpy as np
@@ -14,17 +16,25 @@ from sklearn.neighbors import kneighbors_graph
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
+from clustertrust._errors import ParameterError
 from clustertrust._types import Floats, Ints
 from clustertrust.distances.metrics import Metric, is_name
 from clustertrust.ensemble.graphs import neighbor_links
 
-__all__ = ["Leiden"]
+__all__ = ["Leiden", "SharedGraph"]
+
+FLAVORS = ("igraph", "leidenalg")
+# As in scanpy: more of them hardly raise the modularity (experiments/research/leiden/flavors.py).
+N_ITERATIONS = 2
+
+# igraph has one source of random numbers for the whole process.
+_one_at_a_time = threading.Lock()
 
 
 class Leiden(ClusterMixin, BaseEstimator):
     """Communities of the nearest-neighbour graph; the method finds their number.
 
-    Needs the packages igraph and leidenalg (`pip install "clustertrust[leiden]"`).
+    Needs the package igraph (`pip install "clustertrust[leiden]"`).
 
     Parameters
     ----------
@@ -39,12 +49,15 @@ class Leiden(ClusterMixin, BaseEstimator):
         `n_neighbors` in each row are used, the nearest.
     weighted : bool
         Whether the links of a sparse graph weigh exp(-d²); otherwise all weigh the same.
+    flavor : {"igraph", "leidenalg"}
+        The package that finds the communities. leidenalg is slower, and as good; it is installed
+        by its own name.
     random_state : int, RandomState or None
 
     Attributes
     ----------
     labels_ : (n,) communities, the largest first
-    quality_ : float, the modularity reached
+    quality_ : float, the modularity reached, at this resolution
     """
 
     # A metric of the user's is asked for the distances that are needed, a block at a time.
@@ -58,24 +71,31 @@ class Leiden(ClusterMixin, BaseEstimator):
         metric: Any = "euclidean",
         metric_params: dict[str, Any] | None = None,
         weighted: bool = False,
+        flavor: str = "igraph",
         random_state: Any = None,
     ) -> None:
         self.n_neighbors, self.resolution, self.random_state = n_neighbors, resolution, random_state
         self.metric, self.metric_params, self.weighted = metric, metric_params, weighted
+        self.flavor = flavor
 
-    @staticmethod
-    def check_packages() -> tuple[Any, Any]:
-        """Return igraph and leidenalg; raise with the line that installs them if one is missing."""
-        try:
-            return importlib.import_module("igraph"), importlib.import_module("leidenalg")
-        except ImportError as error:
-            raise ImportError(
-                'leiden needs igraph and leidenalg: pip install "clustertrust[leiden]"'
-            ) from error
+    def check_packages(self) -> None:
+        """Raise for a flavor that is not known, or whose package is missing."""
+        if self.flavor not in FLAVORS:
+            raise ParameterError("flavor", self.flavor, "is not known", f"choose one of {FLAVORS}")
+        for name in dict.fromkeys(("igraph", self.flavor)):
+            try:
+                importlib.import_module(name)
+            except ImportError as error:
+                line = "clustertrust[leiden]" if name == "igraph" else name
+                raise ImportError(f'leiden needs {name}: pip install "{line}"') from error
 
     def fit(self, X: Any, y: Any = None) -> Leiden:
         """Find the communities of X, points (n, d) or distances (n, n); y is ignored."""
-        igraph, leidenalg = self.check_packages()
+        self.check_packages()
+        return self.fit_graph(self.graph(X))
+
+    def graph(self, X: Any) -> Any:
+        """Return the graph of nearest neighbours of X, with the weight of each link."""
         # Otherwise checked, and perhaps with gaps.
         if not isinstance(self.metric, Metric):
             X = validate_data(self, X, accept_sparse="csr", ensure_min_samples=2)
@@ -86,18 +106,27 @@ class Leiden(ClusterMixin, BaseEstimator):
             )
         near = self._neighbors(X)
         source, target = sparse.triu(near.maximum(near.T), 1).nonzero()
-        links = np.column_stack([source, target])
-        weights = _gaussian(X, source, target).tolist() if self.weighted else None
+        weights = _gaussian(X, source, target) if self.weighted else np.ones(source.size)
+        # 64-bit positions in rows are what igraph reads without a list of each.
+        links = np.column_stack([source, target]).astype(np.int64)
+        igraph = importlib.import_module("igraph")
+        return igraph.Graph(X.shape[0], links, edge_attrs={"weight": weights.tolist()})
+
+    def fit_graph(self, graph: Any) -> Leiden:
+        """Find the communities of a graph of igraph's whose links have a `weight`."""
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        partition = leidenalg.find_partition(
-            igraph.Graph(X.shape[0], links.tolist()),
-            leidenalg.RBConfigurationVertexPartition,
-            resolution_parameter=self.resolution,
-            weights=weights,
-            seed=seed,
+        find = _by_igraph if self.flavor == "igraph" else _by_leidenalg
+        found = np.asarray(find(graph, float(self.resolution), seed), dtype=np.int64)
+        # The largest first; of equal ones that of the first point.
+        _, first, label, size = np.unique(
+            found, return_index=True, return_inverse=True, return_counts=True
         )
-        self.labels_ = np.asarray(partition.membership, dtype=np.int32)
-        self.quality_ = float(partition.quality())
+        rank = np.empty(size.size, dtype=np.int32)
+        rank[np.lexsort((first, -size))] = np.arange(size.size)
+        self.labels_ = rank[label.ravel()]
+        self.quality_ = float(
+            graph.modularity(found.tolist(), weights="weight", resolution=self.resolution)
+        )
         return self
 
     def _neighbors(self, X: Any) -> Any:
@@ -113,6 +142,66 @@ class Leiden(ClusterMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = is_name(self.metric, "precomputed")
         return tags
+
+
+class SharedGraph:
+    """The graph of all points, made once for runs that differ in seed and resolution alone.
+
+    It is that of the latest run: where runs draw their number of neighbours, each makes its own.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._made_by: tuple[Any, ...] = ()
+        self._graph: Any = None
+
+    def __reduce__(self) -> tuple[type, tuple[()]]:
+        """Pickle as None: runs in another process make the graph themselves."""
+        return type(None), ()
+
+    def fit(self, model: Leiden, X: Any) -> Leiden:
+        """Fit the model on the graph of X, the same data at every call."""
+        makes = (model.n_neighbors, model.weighted, model.metric, model.metric_params)
+        with self._lock:
+            if self._graph is None or any(
+                a is not b for a, b in zip(makes, self._made_by, strict=True)
+            ):
+                self._graph, self._made_by = model.graph(X), makes
+            graph = self._graph
+        return model.fit_graph(graph)
+
+
+def _by_igraph(graph: Any, resolution: float, seed: int) -> list[int]:
+    """Return the community of each point, by igraph's own Leiden."""
+    igraph = importlib.import_module("igraph")
+    with _one_at_a_time:
+        igraph.set_random_number_generator(random.Random(seed))  # noqa: S311
+        try:
+            found = graph.community_leiden(
+                objective_function="modularity",
+                weights="weight",
+                resolution=resolution,
+                n_iterations=N_ITERATIONS,
+            )
+        finally:
+            # What igraph starts with; it does not tell what was set before.
+            igraph.set_random_number_generator(random)
+    membership: list[int] = found.membership
+    return membership
+
+
+def _by_leidenalg(graph: Any, resolution: float, seed: int) -> list[int]:
+    """Return the community of each point, by leidenalg."""
+    leidenalg = importlib.import_module("leidenalg")
+    found = leidenalg.find_partition(
+        graph,
+        leidenalg.RBConfigurationVertexPartition,
+        resolution_parameter=resolution,
+        weights="weight",
+        seed=seed,
+    )
+    membership: list[int] = found.membership
+    return membership
 
 
 def _gaussian(graph: Any, source: Ints, target: Ints) -> Floats:

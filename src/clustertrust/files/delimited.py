@@ -58,6 +58,7 @@ def read_delimited(source: Any, reading: Reading, separator: str, format: str) -
         options |= {"skiprows": layout.skip} if layout.skip else {}
         names = first_line(source, options)
         named = _has_names(names, reading.header)
+        guessed = not named and reading.header is None
         if named and layout.unnamed:
             names = [f"{UNNAMED}0", *names]
             options |= {"names": names}
@@ -67,6 +68,7 @@ def read_delimited(source: Any, reading: Reading, separator: str, format: str) -
         frame = parse_csv(rewound(source), options)
         marks = {} if reading.as_written else marks_of(frame, reading, options)
         notes: list[str | Message] = [*layout.notes]
+        notes += [_WITHOUT_NAMES] if guessed else []
         if marks:
             frame = parse_csv(rewound(source), options | marks)
         if marks and not reading.has_marks:
@@ -266,9 +268,15 @@ def first_line(source: Any, options: Mapping[str, Any]) -> list[str]:
     return [str(name) or f"{UNNAMED}{j}" for j, name in enumerate(line.iloc[0])]
 
 
+# What is said of a first line of decimals, or of numbers that repeat: no names are like that.
+_WITHOUT_NAMES = Message("the first line as a point ({header=True} takes it as names)")
+
+
 def _has_names(first: list[str], header: bool | None) -> bool:
     """Return whether the first line holds names."""
     if header is None and is_point(first):
+        if len(set(first)) < len(first) or any(not text.strip().isdecimal() for text in first):
+            return False
         raise TableError(
             Message(
                 f"has numbers in its first line ({', '.join(first[:3])}): set {{header=False}} if "

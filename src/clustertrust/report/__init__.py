@@ -15,12 +15,14 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 import pandas as pd
 
+from clustertrust._errors import Wording, as_python
 from clustertrust._types import Ints
 from clustertrust._validation import check_mapping, check_option_names
 from clustertrust._views import View
 from clustertrust.columns import COLUMNS
 from clustertrust.notes import notes_on
 from clustertrust.reasons import Cut, check_threshold, cut
+from clustertrust.report.cards import column_cards
 from clustertrust.report.contents import ClusterNames, read_data, read_scores, read_votes
 from clustertrust.report.details import (
     LOWEST,
@@ -34,17 +36,26 @@ from clustertrust.report.details import (
     pack_votes,
     sample,
 )
+from clustertrust.report.examples import (
+    center_distances,
+    cluster_examples,
+    nearest_rivals,
+    text_column,
+)
+from clustertrust.report.opening import next_steps, score_shares, structure
 from clustertrust.report.packing import pack, pack_codes, pack_index
 from clustertrust.report.page import render
 from clustertrust.report.pictures import pack_pictures
-from clustertrust.report.profiles import cluster_profiles, moments_of
+from clustertrust.report.profiles import cluster_profiles, moments_of, without_labels
 from clustertrust.report.questions import (
     fingerprint,
     pack_questions,
     pack_row_numbers,
     question_order,
 )
+from clustertrust.report.suspects import pack_audit, suspected
 from clustertrust.storage import write_text
+from clustertrust.tables.plan import TablePlan
 
 __all__ = ["PageOptions", "build_report", "write_report"]
 
@@ -65,6 +76,11 @@ class PageOptions(TypedDict, total=False):
     folder: str | Path | None
     rows: Any
     unasked: Sequence[str]
+    null_scores: Any
+    plan: TablePlan | None
+    wording: Wording
+    names: Mapping[Any, str] | None
+    findings: Mapping[str, Any] | None
 
 
 def write_report(
@@ -116,6 +132,15 @@ def write_report(
         negative: not known. None: the index if it is called "row", else the position in `table`.
     unasked : names of columns of `original`, optional
         The review does not show them, since they would sway the person who answers.
+    null_scores : numbers, optional
+        Scores of data without clusters, or quantiles of them: the page draws them below its own.
+    plan : TablePlan, optional
+        What was done with each column of `original`, as `TablePreparer.plan_` says: the page has a
+        card for each. `wording` writes the parameters that it names, as in Python by default.
+    names : dict, optional
+        Names that a person gave to clusters, by label, such as the page saves as JSON.
+    findings : dict, optional
+        What an audit found, as `Audit.findings` gives it: the page begins with it.
 
     Examples
     --------
@@ -165,9 +190,10 @@ def build_report(
     numeric = points.numbers
     check_original(original, numeric)
     hidden = check_unasked(options.get("unasked", ()), original)
+    plan = options.get("plan")
     matrix, columns = (None, []) if X is None else read_data(X, numeric)
     shares, voted = (None, []) if votes is None else read_votes(votes, numeric)
-    named = [*points.labels[1], *(points.rivals[1] if points.rivals else [])]
+    named = [*points.labels[1], *(name for _, others in points.others.values() for name in others)]
     # Columns of a file are text, also where labels are numbers.
     by_text = {str(name): name for name in named}
     voted = [by_text.get(str(name), name) for name in voted]
@@ -187,13 +213,41 @@ def build_report(
         name: pack(numeric[name].to_numpy(), "f8" if name == "score" else "f4")
         for name in numeric.columns
     }
-    if points.rivals:
-        packed["rival"] = pack_codes(clusters.code(*points.rivals), k)
+    others = {name: clusters.code(*other) for name, other in points.others.items()}
+    packed |= {name: pack_codes(other, k) for name, other in others.items()}
+    suspects = None
+    if {"issue", "suggested"} <= set(table.columns):
+        suspects = suspected(table, scores)
+        packed["issue"] = pack(np.isin(np.arange(len(scores)), suspects), "u1")
+    plain = None if original is None else without_labels(original, codes, clusters.texts)
+    cards = column_cards(
+        (matrix, columns, moments),
+        original,
+        (plan, options.get("wording", as_python)),
+        (codes, k),
+        shown,
+    )
+    distances = None
+    if moments is not None:
+        scaled = plan is not None and plan.scale != "none"
+        distances = center_distances(matrix, codes, moments, scaled=scaled)
     return {
         "title": "Which assignments can be trusted?" if title is None else str(title),
         "threshold": at.threshold,
         "threshold_origin": _origin(at),
         "verdict": "" if at.verdict is None else str(at.verdict),
+        "structure": structure(at),
+        "chance": at.chance,
+        "score_shares": score_shares(scores, options.get("null_scores")),
+        "steps": next_steps(
+            *(at, scores, codes, clusters.texts, cards, 0 if suspects is None else len(suspects)),
+        ),
+        "audit": pack_audit(suspects, codes, clusters.texts, options.get("findings")),
+        "cards": cards,
+        "examples": cluster_examples(distances, scores, codes, k, shown),
+        "rivals": nearest_rivals(others.get("rival"), codes, k),
+        "text_column": text_column(original),
+        "names": clusters.rename(options.get("names")),
         "n": len(numeric),
         "clusters": clusters.texts,
         "unassigned": points.unassigned,
@@ -213,7 +267,7 @@ def build_report(
         "pictures": None
         if original is None
         else pack_pictures(original, questions, options.get("folder")),
-        "profiles": cluster_profiles(moments, columns, original, codes, k),
+        "profiles": cluster_profiles(moments, columns, plain, codes, k),
         "fingerprint": fingerprint([clusters.texts, ids, labels]),
         "values": None if moments is None else pack_values(matrix, columns, moments, codes, shown),
         "original": [] if original is None else pack_original(original, hidden),

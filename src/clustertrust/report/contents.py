@@ -11,12 +11,14 @@ import numpy as np
 import pandas as pd
 from sklearn.utils import check_array
 
+from clustertrust._errors import ParameterError
 from clustertrust._types import Floats, Ints
 from clustertrust._validation import (
     MATRIX_OPTIONS,
     check_columns,
     check_floats,
     check_label_vector,
+    check_mapping,
     check_same_points,
     check_scores,
     is_frame,
@@ -45,6 +47,16 @@ class ClusterNames:
     def __len__(self) -> int:
         return len(self.names)
 
+    def rename(self, names: Any) -> dict[str, str]:
+        """Check names that a person gave to clusters; raise for clusters that are not there."""
+        given = {str(label): str(name) for label, name in check_mapping("names", names).items()}
+        lost = next((label for label in given if label not in self.texts), None)
+        if lost is not None:
+            raise ParameterError(
+                "names", lost, "is not a cluster", f"the clusters are {', '.join(self.texts[:20])}"
+            )
+        return {label: name.strip() for label, name in given.items() if name.strip()}
+
     def code(self, codes: Ints, names: list[Hashable]) -> Ints:
         """Return the codes into `names` as codes into these clusters; -1 stays -1."""
         return np.array([*(self._code[name] for name in names), -1], dtype=np.int64)[codes]
@@ -64,15 +76,15 @@ class ScoreTable:
     ----------
     numbers : frame with "score" and those of the other columns of numbers that are there; its index
         names the points
-    labels, rivals : codes (-1: none) and the name behind each code; `rivals` is None where there is
-        no such column
+    labels : codes (-1: none) and the name behind each code
+    others : the same of other columns of clusters that are there, such as "rival"
     id_name : what the index is called
     unassigned : the table's label of points that are not assigned
     """
 
     numbers: pd.DataFrame
     labels: Named
-    rivals: Named | None
+    others: dict[str, Named]
     id_name: str
     unassigned: str
 
@@ -113,7 +125,11 @@ def read_scores(table: Any) -> ScoreTable:
     return ScoreTable(
         numbers=pd.DataFrame(numbers, index=table.index),
         labels=_label_column(table, "label"),
-        rivals=_label_column(table, "rival") if "rival" in table.columns else None,
+        others={
+            name: _label_column(table, name)
+            for name, column in COLUMNS.items()
+            if column.kind == "cluster" and name != "label" and name in table.columns
+        },
         id_name=" / ".join(named) or "id",
         unassigned="-1" if table["label"].dtype.kind in "iu" else "",
     )

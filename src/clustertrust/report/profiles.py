@@ -153,6 +153,19 @@ def _by_category(table: pd.DataFrame, codes: Ints, k: int) -> list[Any]:
     return by_cluster
 
 
+def without_labels(table: pd.DataFrame, codes: Ints, clusters: list[str]) -> pd.DataFrame:
+    """Return the columns that are not the labels themselves, which would set clusters apart."""
+    names = np.array([*clusters, ""], dtype=object)
+    labels = names[codes]
+    there = codes >= 0
+    kept = [
+        j
+        for j in range(table.shape[1])
+        if not (there.any() and (table.iloc[:, j].astype(str).to_numpy() == labels)[there].all())
+    ]
+    return table.iloc[:, kept]
+
+
 def is_categories(column: pd.Series) -> bool:
     """Whether a column holds a few names that repeat: text that is no number, or true and false."""
     if pd.api.types.is_bool_dtype(column):

@@ -13,39 +13,41 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from clustertrust._types import Floats
-from clustertrust.tables.kinds import MOST_CATEGORIES
+from clustertrust._types import Floats, Ints
+from clustertrust.tables.kinds import COUNTING, MOST_CATEGORIES
 from clustertrust.tables.plan import KNOWN_ANSWER, ColumnPlan, Columns, TablePlan, numbers_of
-from clustertrust.tables.units import shared_unit
+from clustertrust.tables.units import series_of, shared_unit
 from clustertrust.tables.values import ENOUGH, are_whole, words_of
+from clustertrust.tables.words import (
+    ANSWERS,
+    ANSWERS_AT_THE_END,
+    COUNTS,
+    DATES,
+    GROUPS,
+    LASTING,
+    NO_ANSWERS,
+    NOT_ZERO,
+    NUMBERS,
+    SURVEYS,
+    TIMES,
+    WEIGHTS,
+)
 
 # Different whole numbers that are codes as often as amounts.
 MOST_CODES = 12
 # Wider tables hold many columns of one kind, such as genes.
 MOST_COLUMNS = 1000
 
-COUNTS = frozenset(("freq", "freqs", "frequency", "frequencies", "count", "counts", "nobs"))
-DATES = frozenset(("date", "year", "yr", "month", "quarter", "week", "weekday", "day"))
-TIMES = frozenset(("weekof", "hour", "minute", "timestamp"))
 # Seconds since 1970, from 2000 to 2036, and milliseconds.
 TIMESTAMPS = ((946_684_800, 2_100_000_000), (946_684_800_000, 2_100_000_000_000))
-WEIGHTS = frozenset(("weights", "pweight", "wgt", "wtfinl", "perwt", "finalwgt", "fnlwgt"))
-SURVEYS = frozenset(("sample", "sampling", "survey", "design", "inverse", "probability"))
-GROUPS = frozenset(
-    "group grp block batch plate lab plot strata stratum family cohort arm treatment trt study "  # noqa: SIM905
-    "inst instit institution hospital clinic school store shop branch department dept team site "
-    "center centre region district county state country ward zone mode type kind class category "
-    "cat occupation job industry sector race religion ethnicity carrier vendor brand route tree "
-    "animal patient person plant panel place birthplace function party status".split()
-)
-ANSWERS = frozenset(
-    "species diagnosis outcome variety cultivar class churn churned attrition survived spam "  # noqa: SIM905
-    "purchase status fraud default response function".split()
-)
 # Columns of which each is compared with all others.
 MOST_COMPARED = 300
 # Correlation of columns that say the same.
 SAME = 0.99999
+# Share of rows at which the numbers of groups fall.
+FALLS = 0.02
+# Share of the median below which a measure comes near to 0.
+FAR_FROM_ZERO = 0.05
 
 
 class Seen(NamedTuple):
@@ -87,7 +89,8 @@ def with_doubts(plan: TablePlan, frame: pd.DataFrame) -> TablePlan:
     seen = {c.name: _seen(c, frame, plan) for c in plan.used if not c.user_decided}
     columns = plan.read(frame)
     counts = _counts_of_combinations(seen, plan, frame)
-    doubts = counts or (_repeated(seen, columns) | _answer(seen, plan, frame))
+    doubts = counts or (_answer(seen, plan, frame) | _repeated(seen, columns))
+    doubts |= _numbered_groups(seen, frame)
     for name, column in seen.items():
         if name not in doubts:
             raised = next(filter(None, (rule(column) for rule in RULES)), None)
@@ -95,6 +98,9 @@ def with_doubts(plan: TablePlan, frame: pd.DataFrame) -> TablePlan:
     numbers = [column.name for column in plan.used if column.use == "number"]
     if shared_unit(numbers, columns.numbers):
         doubts = {name: doubt for name, doubt in doubts.items() if doubt not in (CODES, IN_A_ROW)}
+    if any(column.use == "id" and column.reason not in COUNTING for column in plan.columns):
+        # Then a row is one case.
+        doubts = {name: doubt for name, doubt in doubts.items() if doubt != COUNT}
     return replace(plan, columns=tuple(_doubted(c, doubts.get(c.name)) for c in plan.columns))
 
 
@@ -120,6 +126,7 @@ NAMED_AS_CODE = Doubt("its name says that it is a code", "category")
 ID = Doubt("whole numbers like those of an id", "drop")
 ANSWER = Doubt(KNOWN_ANSWER, "drop")
 DATE = Doubt("its name says that it is a date", "drop")
+COUNT = Doubt("its name says that it counts cases, and may be the weight of a row", "drop")
 
 
 def _as_code(doubt: Doubt, different: int) -> Doubt:
@@ -129,7 +136,7 @@ def _as_code(doubt: Doubt, different: int) -> Doubt:
 
 def _named_as_count(seen: Seen) -> Doubt | None:
     if seen.last_word in COUNTS and seen.plan.use == "number":
-        return Doubt("its name says that it counts cases, and may be the weight of a row", "drop")
+        return COUNT
     return None
 
 
@@ -142,8 +149,12 @@ def _named_as_weight(seen: Seen) -> Doubt | None:
 
 def _named_as_date(seen: Seen) -> Doubt | None:
     """Doubt what is called date, year and the like; amounts may begin so, or be in hours."""
+    if LASTING & {*seen.words}:  # the year of a birth does not pass
+        return None
     if seen.last_word in DATES:
         return DATE
+    if seen.words[:1] == ["mo"] and seen.is_whole and 1 <= seen.numbers.min() <= 12:
+        return DATE if seen.numbers.max() <= 12 else None
     named = (DATES | TIMES) & {*seen.words[:1], seen.last_word}
     return DATE if named and (seen.is_whole or not len(seen.numbers)) else None
 
@@ -159,9 +170,10 @@ def _like_a_timestamp(seen: Seen) -> Doubt | None:
 
 
 def _named_as_id(seen: Seen) -> Doubt | None:
-    is_long = len(np.unique(seen.numbers)) > 2
+    different = len(np.unique(seen.numbers))
     named = seen.last_word.endswith(("id", "idno", "idnum")) or seen.words == ["number"]
-    return ID if seen.is_whole and is_long and named else None
+    numbered = len(seen.words) > 1 and seen.last_word in NUMBERS and different > MOST_CODES
+    return ID if seen.is_whole and different > 2 and (named or numbered) else None
 
 
 def _like_an_id(seen: Seen) -> Doubt | None:
@@ -199,11 +211,37 @@ def _named_as_group(seen: Seen) -> Doubt | None:
 
 
 def _few_whole_numbers(seen: Seen) -> Doubt | None:
-    """Doubt three to twelve whole numbers; two are a number and a category alike."""
-    if not seen.is_whole or len(seen.numbers) < ENOUGH:
+    """Doubt three to twelve whole numbers from 1 on; two are a number and a category alike.
+
+    Counts begin at 0 and are named in the plural; marks have one peak.
+    """
+    if not seen.is_whole or len(seen.numbers) < ENOUGH or seen.numbers.min() != 1:
         return None
-    different = len(np.unique(seen.numbers))
-    return CODES if 2 < different <= min(MOST_CODES, len(seen.numbers) / 2) else None
+    values, counts = np.unique(seen.numbers, return_counts=True)
+    few = 2 < len(values) <= min(MOST_CODES, len(seen.numbers) / 2) and values[-1] == len(values)
+    plural = seen.last_word.endswith("s") and not seen.last_word.endswith("ss")
+    marks = len(values) > 4 and _has_one_peak(counts)
+    return CODES if few and not plural and not marks else None
+
+
+def _has_one_peak(counts: Ints) -> bool:
+    """Return whether counts rise to one value and fall after it."""
+    peak = int(counts.argmax())
+    return bool((np.diff(counts[: peak + 1]) >= 0).all() and (np.diff(counts[peak:]) <= 0).all())
+
+
+def _with_odd_zeros(seen: Seen) -> Doubt | None:
+    """Doubt zeros in a measure that is never 0, where all other values are far from it."""
+    if not NOT_ZERO & {*seen.words} or len(seen.numbers) < ENOUGH:
+        return None
+    zeros = int((seen.numbers == 0).sum())
+    others = seen.numbers[seen.numbers != 0]
+    if not zeros or len(np.unique(others)) < ENOUGH:
+        return None
+    if others.min() < FAR_FROM_ZERO * np.median(others):
+        return None
+    times = f"{zeros} row{'s' * (zeros > 1)}"
+    return Doubt(f"0 in {times} cannot be measured, and may stand for a missing value", "na")
 
 
 # The first that doubts a column counts.
@@ -217,6 +255,7 @@ RULES: tuple[Callable[[Seen], Doubt | None], ...] = (
     _like_groups,
     _without_a_gap,
     _named_as_group,
+    _with_odd_zeros,
     _few_whole_numbers,
 )
 
@@ -254,18 +293,49 @@ def _counts_of_combinations(
 
 
 def _answer(seen: dict[str, Seen], plan: TablePlan, frame: pd.DataFrame) -> dict[str, Doubt]:
-    """Doubt what is named as an answer and has few values, or the only words, at the end."""
+    """Doubt what is named as an answer and has few values, and what stands alone at the end.
+
+    That is the only column of words, or the only one of two values.
+    """
     words = [column.name for column in plan.used if column.levels and column.name in seen]
     if len(plan.used) - len(words) < 2:
         return {}
-    answers = [
-        name
-        for name, column in seen.items()
-        if column.last_word in ANSWERS and frame[name].nunique() <= MOST_CODES
-    ]
-    if len(words) == 1 and words[0] == str(frame.columns[-1]):
-        answers += words
+    last = plan.used[-1].name
+    ends = {last, plan.used[0].name}
+    few = [name for name in seen if frame[name].nunique() <= MOST_CODES]
+    answers = [name for name in few if seen[name].last_word in ANSWERS]
+    answers += [name for name in few if name in ends and seen[name].last_word in ANSWERS_AT_THE_END]
+    twos = [name for name in few if frame[name].nunique() == 2]
+    if last in seen and not NO_ANSWERS & {*seen[last].words}:
+        yes_or_no = last in twos and (twos == [last] or seen[last].words[:1] == ["is"])
+        coded = few == [last] and last.isdecimal() and _are_codes(seen[last].numbers)
+        answers += [last] if words == [last] or yes_or_no or coded else []
     return dict.fromkeys(answers, ANSWER)
+
+
+def _are_codes(numbers: Floats) -> bool:
+    """Return whether numbers are all whole numbers from 0 or 1 up to the largest."""
+    different = np.unique(numbers)
+    return (
+        len(different) > 1
+        and np.array_equal(different, different[0] + np.arange(len(different)))
+        and different[0] in (0, 1)
+    )
+
+
+def _numbered_groups(seen: dict[str, Seen], frame: pd.DataFrame) -> dict[str, Doubt]:
+    """Doubt the first columns whose whole numbers repeat and hardly fall, as those of groups."""
+    doubts: dict[str, Doubt] = {}
+    for name in map(str, frame.columns if len(frame) >= ENOUGH else ()):
+        column = seen.get(name)
+        if column is None:
+            continue
+        different = len(np.unique(column.numbers))
+        repeats = column.is_whole and 4 < different <= len(frame) / 2
+        if not repeats or column.plan.n_missing or (np.diff(column.numbers) < 0).mean() > FALLS:
+            break
+        doubts[name] = ID
+    return doubts
 
 
 def _repeated(seen: dict[str, Seen], columns: Columns) -> dict[str, Doubt]:
@@ -282,7 +352,7 @@ def _repeated(seen: dict[str, Seen], columns: Columns) -> dict[str, Doubt]:
     groups = [pd.factorize(text)[0] for text in columns.texts]
     for j, name in enumerate(numbers):
         first = next((i for i in range(j) if alike[i, j]), None)
-        if first is not None and name in seen:
+        if first is not None and name in seen and not series_of((numbers[first], name)):
             doubts[name] = _same_as(numbers[first])
     for j, name in enumerate(texts):
         first = next((i for i in range(j) if np.array_equal(groups[i], groups[j])), None)

@@ -12,17 +12,28 @@ from clustertrust._types import Floats, Ints
 from clustertrust.tables.plan import ColumnPlan, numbers_of
 from clustertrust.tables.values import (
     ENOUGH,
+    LIMITS,
     are_whole,
     as_categories,
     as_numbers,
     decimal_of,
     in_order,
     is_date,
+    is_number,
     is_real,
     known_texts,
     sentinels_in,
     truth_of,
     words_of,
+)
+from clustertrust.tables.words import (
+    DATE_PARTS,
+    IDS,
+    IDS_IF_DIFFERENT,
+    LASTING,
+    NAMED_ANSWERS,
+    NUMBERS,
+    SPLITS,
 )
 
 # In a column that becomes one column a category.
@@ -33,20 +44,10 @@ FEW_IDS = 12
 GROUPED = 0.85
 # Share of the texts of a column that are numbers, for it to be one of numbers.
 AS_NUMBERS = 0.9
+# Share of limits such as <0.5 among them; more are groups.
+MOST_LIMITS = 0.5
 
-# Words at the end of a name, or all of it.
-IDS = frozenset(
-    "id ids uuid guid uid identifier individual subject zip zipcode postcode plz fips ssn isbn ean "  # noqa: SIM905
-    "sku rownames rowname rowid barcode phone code iso idno pid pidnum seqn tract cust".split()
-)
-IDS_IF_DIFFERENT = frozenset(
-    "index idx key serial seqno seq no nr num number obs case observation record row rank".split()  # noqa: SIM905
-)
-ANSWERS = {"target", "label", "labels", "cluster", "ground_truth", "truth"}
 ANSWER = "its name says that it is the answer, not a measurement"
-
-# Words for the parts of a table that a model is fitted to and tested on.
-SPLITS = frozenset(("train", "training", "test", "testing", "valid", "validation", "val", "dev"))
 SPLIT = "it says which rows are for training and which for testing"
 
 COUNTING = (
@@ -146,6 +147,7 @@ def _number(
     )
     values = numbers_of(column, plan, number_format)
     sentinels = tuple(sentinels_in(values)) if number_format.na != () else ()
+    sentinels += tuple(_missing_in(plan.name, number_format.na or ()))
     is_known = np.isfinite(values) & ~np.isin(values, sentinels)
     there, steps = values[is_known], np.diff(positions[is_known])
     plan = replace(plan, missing=sentinels, n_missing=len(values) - len(there))
@@ -161,6 +163,12 @@ def _number(
             f"{shown} in {count} row{'s' * (count > 1)} is taken as missing (na=['none'] keeps it)"
         )
     return replace(plan, reason=reason)
+
+
+def _missing_in(name: str, na: Sequence[str]) -> list[float]:
+    """Return the numbers that stand for a missing value in one column, given as `column=0`."""
+    own = [text.removeprefix(f"{name}=") for text in na if text.startswith(f"{name}=")]
+    return [float(text) for text in own if is_number(text)]
 
 
 def _what_numbers_are(
@@ -184,13 +192,14 @@ def _what_numbers_are(
         return "id", "its name says that it is an id or a code"
     if len(values) == n >= ENOUGH and counts_rows(values, steps):
         return "id", COUNTING[1]
-    grouped = np.diff(values)[steps == 1] == 1
-    if whole and len(values) == n >= ENOUGH and len(grouped) and grouped.mean() > GROUPED:
+    if whole and len(values) == n >= ENOUGH and _counts_in_groups(values, steps):
         return "id", COUNTING[2]
     if whole and different > 0.9 * n and n >= ENOUGH and {*words[-1:]} & IDS_IF_DIFFERENT:
         return "id", "its name and its different values say that it is an id"
     if whole and _is_date_part(words, values):
         return "date", "a part of a date"
+    if whole and different >= ENOUGH and _are_days(values):
+        return "date", "dates such as 20240131"
     if _is_named_as_answer(words, last):
         return "id", ANSWER
     return "number", ""
@@ -217,10 +226,14 @@ def _text(
     if np.mean([is_date(text) for text in different[:200]]) >= AS_NUMBERS:
         return replace(plan, kind="date", reason="dates or times")
     decimal = choices.decimal or decimal_of(different) or number_format.decimal
-    is_number = as_numbers(there, decimal, number_format.thousands).notna()
-    if is_number.mean() >= AS_NUMBERS:
+    are_numbers = as_numbers(there, decimal, number_format.thousands).notna()
+    has_limit = there.str.startswith(LIMITS)
+    if are_numbers.mean() >= AS_NUMBERS and has_limit.mean() <= MOST_LIMITS:
         plan = _number(column, last, replace(number_format, decimal=decimal), positions)
-        others = there[~is_number]
+        if has_limit.any() and plan.use == "number":
+            note = f"{there[has_limit].iloc[0]!r} and the like are taken as the number after it"
+            plan = replace(plan, reason="; ".join(filter(None, [plan.reason, note])))
+        others = there[~are_numbers]
         count = len(others)
         if count and plan.use == "number":
             verb = "text such as {!r} is" if count == 1 else "texts such as {!r} are"
@@ -256,14 +269,24 @@ def too_many(plan: ColumnPlan) -> ColumnPlan:
 
 
 def _is_named_as_answer(words: Sequence[str], last: bool) -> bool:
-    return "_".join(words) in ANSWERS or (words == ["class"] and last)
+    return "_".join(words) in NAMED_ANSWERS or (words == ["class"] and last)
 
 
 def is_named_as_id(words: Sequence[str]) -> bool:
     """Return whether the words of a name are those of an id."""
     # zip5 is one too.
     last = next((word for word in reversed(words) if not word.isdecimal()), "")
-    return bool({"id", "uuid", "uid"} & set(words)) or last in IDS
+    bare = next((last.removesuffix(end) for end in NUMBERS if last.endswith(end)), "")
+    return bool({"id", "uuid", "uid"} & set(words)) or last in IDS or bare in IDS
+
+
+def _counts_in_groups(values: Floats, steps: Ints) -> bool:
+    """Return whether numbers rise by 1 and start again, mostly at the same number."""
+    rises = np.diff(values)[steps == 1] == 1
+    if not len(rises) or rises.mean() <= GROUPED:
+        return False
+    starts = values[np.flatnonzero(np.diff(values) != 1) + 1]
+    return not len(starts) or bool(np.unique(starts, return_counts=True)[1].max() > len(starts) / 2)
 
 
 def counts_rows(values: Floats, rows: Ints | int = 1) -> bool:
@@ -275,20 +298,18 @@ def counts_rows(values: Floats, rows: Ints | int = 1) -> bool:
     return bool(steps[0] > 0 and np.allclose(steps, steps.mean(), rtol=0.02, atol=0))
 
 
-YEARS, TIMES = (1000, 2200), (1e8, 1e20)
-# Names of parts of dates, and the range of their numbers.
-DATE_PARTS: dict[str, tuple[float, float]] = {
-    **dict.fromkeys(("year", "yr", "jahr"), YEARS),
-    **dict.fromkeys(("timestamp", "time"), TIMES),
-    "month": (1, 12),
-    "hour": (0, 24),
-    "day": (0, 366),
-    "weekday": (0, 7),
-    "quarter": (1, 4),
-    "date": (10_000, 1e15),
-}
+def _are_days(values: Floats) -> bool:
+    """Return whether all numbers are dates such as 20240131, of the last or this century."""
+    years, months, days = values // 10_000, values // 100 % 100, values % 100
+    return bool(
+        ((years >= 1900) & (years < 2100)).all()
+        and ((months >= 1) & (months <= 12)).all()
+        and ((days >= 1) & (days <= 31)).all()
+    )
 
 
 def _is_date_part(words: Sequence[str], values: Floats) -> bool:
+    if LASTING & {*words}:  # the year of a birth does not pass
+        return False
     low, high = DATE_PARTS.get(words[-1] if words else "", (np.inf, -np.inf))
     return bool(low <= values.min() and values.max() <= high)

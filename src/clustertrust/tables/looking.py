@@ -24,6 +24,7 @@ from clustertrust.tables.plan import (
     override,
 )
 from clustertrust.tables.rows import LookedAt
+from clustertrust.tables.siblings import treated_alike
 from clustertrust.tables.units import with_scale
 from clustertrust.tables.values import (
     as_numbers,
@@ -38,6 +39,8 @@ FEW = 10
 LOUD = 0.05
 # Share above which a column is ignored.
 TOO_MANY = 0.5
+# Columns miss as many values as another if their shares differ by less.
+SAME_GAPS = 0.1
 TOTALS = {"total", "totals", "grand total", "sum", "subtotal", "average", "mean", "all", "overall"}
 TOTALS |= {"summe", "gesamt", "insgesamt", "mittelwert", "durchschnitt"}
 
@@ -102,6 +105,9 @@ def look_at(
     if len(looked) == 1 and looked[0].numeric and looked[0].kind in ("id", "date"):
         looked = [replace(looked[0], kind="number", use="number", reason="")]  # what else is there
     columns = [_decide(column, len(points), choices) for column in looked]
+    if not any(column.use in ("number", "category") for column in columns):
+        columns = _with_gaps(columns, len(points))
+    columns = treated_alike(columns, points, number_format)
     columns = _named_by(columns, points, choices)
     plan = TablePlan(
         tuple(columns),
@@ -150,9 +156,27 @@ def _decide(column: ColumnPlan, n: int, choices: ColumnChoices) -> ColumnPlan:
         column = replace(column, use="category", reason="")
     share = column.n_missing / max(n, 1)
     if column.use in ("number", "category") and share > TOO_MANY and choices.missing != "mean":
-        reason = f"{column.n_missing} of its {n} values are missing"
+        reason = "more than half of its values are missing"
         return replace(column, use="ignored", reason=reason, override_hint=override_hint)
     return replace(column, override_hint=override_hint) if column.use == "ignored" else column
+
+
+def _with_gaps(columns: list[ColumnPlan], n: int) -> list[ColumnPlan]:
+    """Use the columns that miss fewest values, where all of them miss more than half."""
+    lost = [c.n_missing for c in columns if _is_gappy(c, n)]
+    most = min(lost, default=0) + SAME_GAPS * n
+    return [
+        replace(c, use=_use_asked(c), reason="", override_hint="")
+        if _is_gappy(c, n) and c.n_missing <= most
+        else c
+        for c in columns
+    ]
+
+
+def _is_gappy(column: ColumnPlan, n: int) -> bool:
+    """Return whether a column is left out for nothing but its missing values."""
+    usable = column.kind in ("number", "truth value", "category") and column.override_hint
+    return bool(usable) and column.use == "ignored" and column.n_missing > TOO_MANY * n
 
 
 def _use_asked(column: ColumnPlan) -> str:

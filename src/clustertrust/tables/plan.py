@@ -578,7 +578,9 @@ def _it(names: Sequence[str]) -> str:
 def override(option: str, names: Sequence[str]) -> tuple[str, Any]:
     """Return the parameter that overrides what was decided of columns, and its value."""
     # encode is about all columns, other parameters name some
-    return (option, "onehot") if option == "encode" else (option, list(names))
+    if option == "encode":
+        return option, "onehot"
+    return option, [f"{name}=0" for name in names] if option == "na" else list(names)
 
 
 def _named(option: str, names: Sequence[str], most: int, wording: Wording) -> str:

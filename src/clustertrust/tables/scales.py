@@ -279,6 +279,8 @@ SCALES = {"none": _none, "standard": _standard, "robust": _robust, "minmax": _mi
 
 def quartile_spread(values: Floats) -> Floats:
     """Return the standard deviation by the quartiles, or by all values if half are equal."""
+    if not values.shape[1]:
+        return np.empty(0)
     low, high = quiet_quantiles(values, [0.25, 0.75])
     spread: Floats = (high - low) / QUARTILES
     return np.where(spread > 0, spread, _deviations(values))

@@ -88,8 +88,9 @@ def shared_unit(names: Sequence[str], values: Floats) -> str:
     if len(names) < 2 or len(ranges) < 2:
         return ""
     # Positions stand for the names of columns that have none; years are names.
-    if all(name.isdecimal() and len(name) < 4 for name in names):
-        return "the columns have no names"
+    similar = np.median(ranges) * ONE_UNIT >= ranges.max()
+    if all(name.isdecimal() and len(name) < 4 for name in names) and similar:
+        return "the columns have no names and similar ranges"
     units = {_unit(name) for name in names}
     if len(units) == 1 and units != {""} and ranges.max() <= 2 * ONE_UNIT * ranges.min():
         unit = units.pop()
@@ -100,8 +101,7 @@ def shared_unit(names: Sequence[str], values: Floats) -> str:
         return f"all columns lie between {low:g} and {high:g}"
     if len(names) < MANY:
         return ""
-    prefixes = {_prefix(name) for name in names}
-    if len(prefixes) == 1 and prefixes != {None} and np.median(ranges) * ONE_UNIT >= ranges.max():
+    if series_of(names) and similar:
         return "many numbered columns of similar ranges"
     known = values[np.isfinite(values)]
     begins_at_0 = (np.nanmin(values, axis=0) == 0).mean()
@@ -127,6 +127,12 @@ def _unit(name: str) -> str:
     if {*last} & LENGTHS:
         return "lengths"
     return last[0] if {*last} & UNITS and last != [name] else ""
+
+
+def series_of(names: Sequence[str]) -> bool:
+    """Return whether names are numbered or dated, and differ in nothing else."""
+    prefixes = {_prefix(name) for name in names}
+    return len(prefixes) == 1 and prefixes != {None}
 
 
 def _prefix(name: str) -> str | None:

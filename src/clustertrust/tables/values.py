@@ -22,6 +22,9 @@ SENTINELS = frozenset(
     (-9, -88, -99, -888, -999, -9999, -99999, -999999, 999, 9999, 99999, 999999, 9999999)
 ) | frozenset((-99.9, -999.9, -999.25, 999.9, 9999.9, 99999.9))
 
+# Marks before a number that is a limit, as laboratories write what they cannot measure.
+LIMITS = ("<", ">", "≤", "≥")
+
 # What says yes, and what says no beside it.
 _NO_BESIDE = {"yes": "no", "y": "n", "true": "false", "t": "f", "on": "off", "ja": "nein"}
 _NO_BESIDE |= {"oui": "non", "si": "no", "sí": "no", "wahr": "falsch"}
@@ -141,7 +144,7 @@ def _number(text: str, decimal: str, thousands: str | None) -> float:
     # Book-keepers write a loss in brackets.
     if len(text) > 2 and text[0] == "(" and text[-1] == ")":
         text = f"-{text[1:-1]}"
-    text = _MARKS.sub("", text)
+    text = _MARKS.sub("", text.lstrip("".join(LIMITS)))
     if thousands and thousands != decimal:
         text = text.replace(thousands, "")
     if decimal == ",":

@@ -5,7 +5,7 @@ const round3 = (value) => String(Math.round(1000 * value) / 1000);
 function readAddress() {
   const found = new URLSearchParams(location.hash.slice(1));
   const numbers = (text) => text.split(",").map(Number);
-  const state = Object.fromEntries([...found].filter(([name]) => ["threshold", "cluster", "point", "colour", "review"].includes(name)));
+  const state = Object.fromEntries([...found].filter(([name]) => ["threshold", "cluster", "point", "colour", "review", "bars"].includes(name)));
   for (const kind of ["lasso", "view"]) {
     if (!found.has(kind)) continue;
     const [plot, ...values] = numbers(found.get(kind));

@@ -26,15 +26,15 @@ function groupScores(data) {
       bins[Math.min(SPARK.bins - 1, Math.floor(value * SPARK.bins))]++;
     }
     const code = g < k ? g : -1;
-    return { code, name: clusterName(data, code), size: sizes[g], scores, bins, mean: sum / scores.length };
+    return { code, name: code < 0 ? "none" : data.clusters[code], size: sizes[g], scores, bins, mean: sum / scores.length };
   });
   return groups.filter((group) => group.code >= 0 || group.size > 0);
 }
 
 class ClusterTable {
-  constructor(table, groups, choose) {
-    this.table = table;
-    this.choose = choose;
+  // `nameOf`: what a cluster is called now.
+  constructor(table, groups, choose, nameOf) {
+    Object.assign(this, { table, choose, nameOf });
     this.sort = { key: "name", down: false };
     this.rows = groups.map((group) => this.row(group));
     this.head = [["name", "Cluster"], ["size", "Points"], ["kept", "Kept"], ["mean", "Mean"]].map(([key, text]) => {
@@ -69,9 +69,10 @@ class ClusterTable {
     const button = element("button", { type: "button", class: "link", "aria-pressed": "false" }, group.name);
     button.addEventListener("click", () => this.choose(group.code));
     const kept = element("td", { class: "number" });
+    const alone = group.size === 1 ? element("small", {}, " a single row") : null;
     const line = element(
       "tr", { "data-cluster": group.name },
-      element("td", { class: "name" }, button),
+      element("td", { class: "name" }, button, alone),
       element("td", { class: "number" }, count(group.size)),
       kept,
       element("td", { class: "number" }, fixed(group.mean, 2)),
@@ -85,6 +86,7 @@ class ClusterTable {
     const at = threshold * SPARK.width;
     for (const row of this.rows) {
       row.kept = row.scores.length - countDropped(row.scores, threshold);
+      row.button.textContent = this.nameOf(row.code);
       row.cell.replaceChildren(count(row.kept), element("small", {}, ` ${percent(row.size ? row.kept / row.size : 0)}`));
       row.paths[0].setAttribute("d", row.outline(0, at));
       row.paths[1].setAttribute("d", row.outline(at, SPARK.width));

@@ -100,7 +100,7 @@ function categoryColumns(data) {
 
 function colouring(data, name, threshold) {
   const [kind, which] = name.split(":");
-  if (kind === "cluster") return categories(data.clusters, (row) => data.points.label[row], "no cluster");
+  if (kind === "cluster") return categories(data.clusters.map((_, code) => clusterName(data, code)), (row) => data.points.label[row], "no cluster");
   if (kind === "reason") return categories(data.reasons.names, (row) => reasonOf(data, data.position(row), threshold), "none");
   if (kind === "part") return numbers((row) => data.points[which][row], data.m);
   if (kind === "column") {

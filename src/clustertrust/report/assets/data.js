@@ -56,6 +56,10 @@ async function readContents() {
     const width = votes.shares.shape[1];
     data.votes = { width, clusters: await unpack(votes.clusters), shares: await unpack(votes.shares) };
   }
+  data.cards = await Promise.all(contents.cards.map(async (card) => {
+    if (!card.bars) return card;
+    return { ...card, bars: { ...card.bars, codes: await unpack(card.bars.codes), counts: await unpack(card.bars.counts) } };
+  }));
   if (reasons) data.reasons = { ...reasons, of: await unpack(reasons.of) };
   if (values) data.values = { ...values, data: await unpack(values.data), means: await unpack(values.means) };
   // Columns of the table that the points come from, by their positions among all.
@@ -113,7 +117,8 @@ function isNear({ points, reasons: { stable, nearly_all: nearlyAll } }, row) {
 }
 
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
-const clusterName = (data, code) => (code < 0 ? "none" : data.clusters[code]);
+// By the name that a person gave, else as it is labelled.
+const clusterName = (data, code) => (code < 0 ? "none" : data.names.get(data.clusters[code]) || data.clusters[code]);
 const count = (n) => n.toLocaleString("en-US");
 const fixed = (value, digits = 3) => (Number.isNaN(value) ? "–" : value.toFixed(digits));
 // Never 0.000: an error that is not 0 is rounded up. Nothing for 0, and where there is none.
@@ -174,24 +179,29 @@ function shape(tag, attributes = {}, text = "") {
 
 const $ = (id) => document.getElementById(id);
 
+const CLUSTER_COLUMNS = ["label", "rival", "suggested", "second_choice"];
+
 function toCsv(data, positions, threshold) {
   const names = data.columns.filter((name) => data.all[name] || (name === "reason" && data.reasons));
   const quote = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
   const cluster = (code) => quote(code < 0 ? data.unassigned : data.clusters[code]);
+  const named = Object.keys(data.givenNames()).length ? ["label_name"] : []; // labels stay as they are: other files have them
   const number = (value) => (Number.isNaN(value) ? "" : String(Number(value.toPrecision(7)))); // stored in 32 bits
   const cell = (name, i) => {
     if (name === "reason") return data.reasons.names[reasonOf(data, i, threshold)];
     const value = data.all[name][i];
-    if (name === "label" || name === "rival") return cluster(value);
+    if (CLUSTER_COLUMNS.includes(name)) return cluster(value);
+    if (name === "issue") return value ? "True" : "False";
     return name === "score" ? (Number.isNaN(value) ? "" : String(value)) : number(value);
   };
   const own = data.original.filter(({ name }) => name !== data.id_name);
   const titles = own.map(({ name }) => (names.includes(name) ? `${name}_input` : name));
-  const pieces = [[data.id_name, ...titles, ...names].map(quote).join(",") + "\n"];
+  const pieces = [[data.id_name, ...titles, ...named, ...names].map(quote).join(",") + "\n"];
   for (let start = 0; start < positions.length; start += 10000) {
     const lines = [];
     for (const i of positions.slice(start, start + 10000)) {
-      const cells = [data.id(i), ...own.map(({ text }) => text(i))].map(quote);
+      const label = data.all.label[i];
+      const cells = [data.id(i), ...own.map(({ text }) => text(i)), ...named.map(() => (label < 0 ? "" : clusterName(data, label)))].map(quote);
       lines.push(`${[...cells, ...names.map((name) => cell(name, i))].join(",")}\n`);
     }
     pieces.push(lines.join(""));

@@ -83,6 +83,6 @@ class Histogram {
   }
 
   describe() {
-    return `Histogram of the scores, cut at ${this.threshold.toFixed(2)}; the table of clusters has the numbers.`;
+    return `Histogram of the scores, cut at ${digits(this.threshold)}; the table of clusters has the numbers.`;
   }
 }

@@ -6,7 +6,10 @@ class Report {
     this.scores = data.points.score;
     this.groups = groupScores(data);
     this.scored = this.groups.reduce((sum, group) => sum + group.scores.length, 0);
-    Object.assign(this, { threshold: data.threshold, selection: null, selectionName: "", cluster: null, shape: null, chosenBins: null });
+    this.threshold = data.threshold;
+    this.range = scoreRange(this.scores);
+    this.filters = new Filters(data.m, () => this.filtered());
+    this.names = new Names(data, () => this.renamed());
     this.colour = "score";
     this.asker = null; // what had the focus before the panel on a point opened
     this.printing = matchMedia("print");
@@ -20,11 +23,20 @@ class Report {
       scale: () => (this.printing.matches ? 3 : Math.min(3, window.devicePixelRatio || 1)),
     };
     this.plots = this.makePlots();
-    this.profile = new Profile($("profile-card"), data, (code) => this.chooseCluster(code));
-    this.clusterTable = new ClusterTable($("clusters"), this.groups, (code) => this.chooseCluster(code));
+    this.rowOf = data.drawn ? new Map(Array.from(data.drawn, (i, row) => [i, row])) : null;
+    const place = (i) => (this.rowOf ? this.rowOf.get(i) ?? -1 : i);
+    const look = (row) => { if (row >= 0) this.look(row, document.activeElement); };
+    const choose = (code) => this.chooseCluster(code);
+    this.profile = new Profile($("profile-card"), data, { choose, look, form: (code) => this.names.form(code), rowOf: place });
+    this.clusterTable = new ClusterTable($("clusters"), this.groups, choose, (code) => clusterName(data, code));
+    this.suspects = new Suspects(data, place, look, (rows) => saveFile(toCsv(data, rows, this.threshold), "suspects.csv"));
+    this.cards = new ColumnCards($("columns"), data, this.filters);
     this.histogram = new Histogram($("histogram"), data.all.score, (threshold) => this.setThreshold(threshold));
     this.pointTable = new PointTable($("points"), data, (row, button) => this.look(row, button));
     this.review = new Review(data, this, () => this.later());
+    this.opening = new Opening(data, {
+      columns: () => lead($("columns-title")), suspects: () => lead($("suspects-title")), review: () => this.review.enter(),
+    });
     this.listen();
     this.describe();
     this.setThreshold(this.threshold);
@@ -36,12 +48,17 @@ class Report {
   // What the address says; what it says wrongly is left out.
   restore() {
     const { data } = this;
-    const { threshold, cluster, shape, point, colour, review } = readAddress();
+    const { threshold, cluster, shape, point, colour, review, bars } = readAddress();
     if (threshold !== undefined && Number.isFinite(Number(threshold))) this.setThreshold(Number(threshold));
     if (colour !== undefined && this.colours.includes(colour)) this.setColour(colour);
     const code = data.clusters.indexOf(cluster);
     if (code >= 0 && code !== this.cluster) this.chooseCluster(code);
-    else if (shape && this.plots[shape.plot]) this.selectShape(this.plots[shape.plot], shape);
+    if (shape && this.plots[shape.plot]) this.selectShape(this.plots[shape.plot], shape);
+    this.cards.follow(this.threshold);
+    for (const part of (bars ?? "").split(";")) {
+      const [key, numbers] = part.split("=");
+      if (numbers) this.cards.restore(key, numbers.split(",").map(Number));
+    }
     const row = point === undefined ? -1 : data.drawn ? data.drawn.indexOf(Number(point)) : Number(point);
     if (row >= 0 && row < data.m && Number.isInteger(row)) this.look(row, null);
     if (review !== undefined && !this.review.open) this.review.enter();
@@ -49,14 +66,17 @@ class Report {
 
   // The address says what the page shows.
   remember() {
-    const { data, shared, shape } = this;
+    const { data, shared, filters, cluster } = this;
+    const shape = filters.get("shape")?.shape;
+    const bars = [...filters.all].filter(([, { chosen }]) => chosen).map(([key, { chosen }]) => `${key}=${[...chosen].join(",")}`);
     writeAddress({
       threshold: this.threshold === data.threshold ? null : this.threshold,
-      cluster: this.cluster === null || this.cluster < 0 ? null : data.clusters[this.cluster],
+      cluster: cluster === null || cluster < 0 ? null : data.clusters[cluster],
       shape: shape && { kind: shape.kind, plot: this.plots.indexOf(shape.plot), values: shape.values },
       point: shared.point < 0 ? null : data.position(shared.point),
       colour: this.colour === "score" ? null : this.colour,
       review: this.review.open ? "1" : null,
+      bars: bars.join(";"),
     });
   }
 
@@ -71,7 +91,7 @@ class Report {
     };
     const keys = "Arrows move, plus and minus zoom, Enter selects all in view; the table below lists the points.";
     const scatter = {
-      ...view, rims: true, clusters: data.clusters, sizes: data.clusters.map((_, code) => this.groups[code].size),
+      ...view, rims: true, clusters: data.clusters, nameOf: (code) => clusterName(data, code), sizes: data.clusters.map((_, code) => this.groups[code].size),
       description: `Scatter of the points by ${view.names[0]} and ${view.names[1]}. ${keys}`,
     };
     const [across, up] = [points.geometry, points.stability].map((values) => (values ? shares(values) : null));
@@ -100,14 +120,23 @@ class Report {
   }
 
   chooseCluster(code) {
-    if (this.cluster === code) return this.select(null, "", null);
-    const mask = Uint8Array.from(this.data.points.label, (label) => (label === code ? 1 : 0));
-    return this.select(mask, code < 0 ? "in no cluster" : `in cluster ${clusterName(this.data, code)}`, code);
+    const { data, filters } = this;
+    if (this.cluster === code) return filters.set("cluster", null);
+    const words = () => (code < 0 ? "in no cluster" : `in cluster ${clusterName(data, code)}`);
+    const there = data.points.label.includes(code);
+    return filters.set("cluster", there ? { code, words, holds: (row) => data.points.label[row] === code } : null);
+  }
+
+  // The cluster that is chosen; null: none is.
+  get cluster() {
+    return this.filters.get("cluster")?.code ?? null;
   }
 
   selectShape(plot, shape) {
     const { words, rows } = SHAPES[shape.kind];
-    this.select(rows(plot, shape.values), words, null, { ...shape, plot });
+    const mask = rows(plot, shape.values);
+    const found = { shape: { ...shape, plot }, words: () => words, holds: (row) => mask[row] === 1 };
+    this.filters.set("shape", mask.includes(1) ? found : null);
   }
 
   setColour(colour) {
@@ -116,16 +145,18 @@ class Report {
     this.later();
   }
 
-  select(mask, words, cluster, shape = null) {
-    const some = mask !== null && mask.includes(1);
-    this.shape = some ? shape : null;
-    this.selection = this.shared.selection = some ? mask : null;
-    this.selectionName = words;
-    this.cluster = some ? cluster : null;
+  // The filters changed.
+  filtered() {
     this.shared.cluster = this.cluster ?? -2;
-    this.chosenBins = some ? this.histogram.countBins(this.scores, (row) => mask[row]) : null;
     this.pointTable.page = 0;
-    this.showFirst(some); // of points that were chosen by hand, none is hidden
+    this.showFirst(this.filters.mask !== null); // of points that were chosen by hand, none is hidden
+    this.later();
+  }
+
+  renamed() {
+    this.suspects.update();
+    this.review.rename();
+    this.coloured = null;
     this.later();
   }
 
@@ -163,7 +194,7 @@ class Report {
   letGo() {
     if (this.review.open) { this.review.letGo(); return; }
     if (this.shared.point >= 0) this.closePoint();
-    else this.select(null, "", null);
+    else this.filters.clear();
   }
 
   hover(row, left, top) {
@@ -193,14 +224,19 @@ class Report {
   }
 
   update() {
-    const { threshold, shared } = this;
+    const { threshold, shared, filters } = this;
+    this.cards.follow(threshold);
+    const { mask } = filters;
+    shared.selection = mask;
     this.paint();
+    this.opening.update(threshold);
     this.showCounts();
     this.showChosen();
     this.showLegend();
     this.clusterTable.update(threshold, this.cluster);
-    this.histogram.update(threshold, this.chosenBins);
-    this.pointTable.update(threshold, this.selection, this.selectionName);
+    this.histogram.update(threshold, mask && this.histogram.countBins(this.scores, (row) => mask[row]));
+    this.pointTable.update(threshold, mask, filters.words());
+    this.cards.update();
     if (shared.point >= 0) {
       const { parts } = describePoint(this.data, shared.point, threshold);
       $("point").replaceChildren($("point").firstChild, ...parts);
@@ -216,7 +252,7 @@ class Report {
     if (colour === "score") {
       this.coloured = null;
       shared.palette = shared.theme.palette;
-      colorIndices(this.inOrder, threshold, shared.indices);
+      colorIndices(this.inOrder, threshold, this.range, shared.indices);
       return;
     }
     if (!this.coloured || this.painted !== colour || colour === "reason") this.coloured = colouring(data, colour, threshold);
@@ -241,15 +277,16 @@ class Report {
     $("unscored-count").hidden = scored === n;
     $("unscored").textContent = count(n - scored);
     $("download").disabled = scored === dropped;
-    const words = `${threshold.toFixed(2)}: ${count(scored - dropped)} points kept, ${count(dropped)} dropped`;
+    const words = `${digits(threshold)}: ${count(scored - dropped)} points kept, ${count(dropped)} dropped`;
     $("slider").setAttribute("aria-valuetext", words);
     $("slider").style.setProperty("--at", `${100 * threshold}%`);
   }
 
   showChosen() {
-    const { data, selection, scores } = this;
+    const { data, filters, scores } = this;
+    const { mask: selection } = filters;
     if (!selection) {
-      const hint = "Click a point or a cluster, or draw a lasso, to see who they are.";
+      const hint = "Nothing is filtered. Click a point, a cluster or a bar, or draw a lasso.";
       $("chosen").replaceChildren(element("span", { class: "muted" }, hint));
       return;
     }
@@ -261,14 +298,17 @@ class Report {
       kept += isKept(scores[row], this.threshold);
       sizes.set(data.points.label[row], (sizes.get(data.points.label[row]) ?? 0) + 1);
     });
-    const what = `${count(total)}${data.drawn ? " drawn" : ""} ${total === 1 ? "point" : "points"} ${this.selectionName}`;
-    const clusters = this.cluster === null ? `; ${this.nameClusters(sizes)}` : "";
-    const see = () => $("points-title").scrollIntoView({ behavior: "smooth" });
+    const what = `${count(total)}${data.drawn ? " drawn" : ""} ${total === 1 ? "point" : "points"} ${filters.words()}`;
+    const clusters = this.cluster === null && total ? `; ${this.nameClusters(sizes)}` : "";
+    const see = () => lead($("points-title"));
+    const parts = filters.all.size < 2 ? [] : [...filters.all].map(([key, { words }]) => element(
+      "button", { type: "button", class: "chip", "aria-label": `Clear: ${words()}`, onclick: () => filters.set(key, null) }, `${shorten(words(), 40)} ×`));
     $("chosen").replaceChildren(
       element("span", {}, element("b", {}, what), `: ${count(kept)} kept, ${count(total - kept)} not${clusters}`),
       element("span", { class: "tools" },
+        ...parts,
         element("button", { type: "button", onclick: see }, "See them in the table"),
-        element("button", { type: "button", id: "clear", onclick: () => this.select(null, "", null) }, "Clear")),
+        element("button", { type: "button", id: "clear", onclick: () => filters.clear() }, parts.length ? "Clear all" : "Clear")),
     );
   }
 
@@ -288,12 +328,13 @@ class Report {
       return;
     }
     const [low, high] = ["dropped", "kept"].map((name) => element("span", { class: name }));
-    low.style.width = `${100 * this.threshold}%`;
+    const [least, most] = this.range;
+    low.style.width = `${100 * Math.min(1, Math.max(0, (this.threshold - least) / (most - least || 1)))}%`;
     const mark = (name, text) => element("span", { class: `key ${name}` }, text);
     $("legend").replaceChildren(
-      element("span", {}, "score 0"),
+      element("span", {}, `score ${fixed(least, 2)}`),
       element("span", { class: "ramp", "aria-hidden": "true" }, low, high),
-      element("span", {}, "1"),
+      element("span", {}, fixed(most, 2)),
       mark("dropped", "dropped"), mark("kept", "kept"), ...(this.scored < this.data.n ? [mark("unscored", "no score")] : []),
     );
   }
@@ -314,8 +355,6 @@ class Report {
       facts.push(`median score ${fixed((sorted[(scored - 1) >> 1] + sorted[scored >> 1]) / 2, 2)}`);
     }
     if (scored && data.threshold_origin) facts.push(data.threshold_origin);
-    $("verdict").hidden = !data.verdict;
-    $("verdict").textContent = data.verdict;
     $("facts").textContent = facts.join(" · ");
     if (scored === data.n) $("show-unscored").remove();
     this.colours = fillChoices($("colour"), colourChoices(data));
@@ -368,6 +407,13 @@ class Report {
     for (let i = 0; i < this.data.n; i++) if (isKept(this.data.all.score[i], this.threshold)) positions.push(i);
     return positions;
   }
+}
+
+// Scroll to a heading, and take the focus with it.
+function lead(heading) {
+  heading.setAttribute("tabindex", "-1");
+  heading.focus({ preventScroll: true });
+  heading.scrollIntoView({ behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
 }
 
 readContents().then((data) => {

@@ -1,9 +1,11 @@
-// The panel on one point: why it scored as it did, and its values beside those of the two clusters it could belong to.
+// The panel on one point: why it scored as it did, and its row beside the two clusters it could belong to.
 
 const COMPONENTS = {
   stability: "Stability", geometry: "Geometry", persistence: "Persistence", second_opinions: "Second opinions",
   silhouette_mean: "Mean silhouette", silhouette_std: "Its spread",
 };
+// What a column may hold that is shown as a picture; nothing is asked of the network, and no such picture is a program.
+const PICTURE_DATA = /^data:image\/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/=]+$/;
 
 function describePoint(data, row, threshold) {
   const { points } = data;
@@ -22,6 +24,7 @@ function describePoint(data, row, threshold) {
       ...(cluster < 0 ? ["In no cluster"] : ["Cluster ", element("b", {}, clusterName(data, cluster))]),
       ...(rival < 0 ? [] : [", rival ", element("b", {}, clusterName(data, rival))])),
   ];
+  parts.push(...otherOpinions(data, row, cluster).map((text) => element("p", { class: "opinion" }, text)));
   if (data.reasons) parts.push(element("p", { class: "why" }, reasonText(data, row, threshold)));
   const known = Object.entries(COMPONENTS).filter(([key]) => points[key]);
   const facts = known.map(([key, text]) => meter(text, points[key][row]));
@@ -30,17 +33,36 @@ function describePoint(data, row, threshold) {
   const votes = found.map(([code, share], j) => meter(clusterName(data, code), share, shares[j]));
   if (facts.length) parts.push(element("h3", {}, "Components"), element("div", { class: "meters" }, ...facts.flat()));
   if (votes.length) parts.push(element("h3", {}, "Votes of the runs"), element("div", { class: "meters" }, ...votes.flat()));
-  if (data.values) parts.push(...valueTable(data, row, cluster, rival));
+  parts.push(...valueTable(data, row, cluster, rival));
   if (data.original.length) parts.push(...ownTable(data, data.position(row)));
   return { name, parts };
 }
 
-// The point as it stands in the table that it comes from.
+// What else was said about the label: by other methods, and by an audit.
+function otherOpinions({ points, ...data }, row, cluster) {
+  const texts = [];
+  const suggested = points.suggested?.[row] ?? -1;
+  if (suggested >= 0 && suggested !== cluster) texts.push(`Suggested: ${clusterName(data, suggested)}${points.suggested_score ? `, with ${percent(points.suggested_score[row])} of the votes` : ""}.`);
+  const share = points.second_opinions?.[row];
+  if (share === undefined || Number.isNaN(share)) return texts;
+  const choice = points.second_choice?.[row] ?? -1;
+  const other = choice >= 0 && choice !== cluster ? `; most of them choose ${clusterName(data, choice)}` : "";
+  return [...texts, `Other methods: ${percent(share)} of their runs give it this cluster${other}.`];
+}
+
+// The point as it stands in the table that it comes from: what was not compared above.
 function ownTable(data, position) {
-  const lines = data.original.map(({ name, text }) => element(
-    "tr", {}, element("th", { scope: "row" }, name), element("td", {}, text(position)),
-  ));
-  return [element("h3", {}, "In your table"), element("table", { class: "values own" }, element("tbody", {}, ...lines))];
+  const compared = new Set(data.cards.filter((card) => card.used).map((card) => card.name));
+  const others = data.original.filter(({ name }) => !compared.has(name)).map(({ name, text }) => [name, text(position)]);
+  if (!others.length) return [];
+  const picture = (name, text) => (data.pictures?.column === name && data.pictures.of[position]) || (PICTURE_DATA.test(text) ? text : null);
+  const lines = others.map(([name, text]) => {
+    const source = picture(name, text);
+    const shown = source ? element("img", { class: "picture", src: source, alt: `${name} of ${data.id(position)}` }) : text;
+    return element("tr", {}, element("th", { scope: "row" }, name), element("td", { class: text.length > LONG_TEXT && !source ? "own-text" : "" }, shown));
+  });
+  const planned = data.cards.some((card) => card.role === "ignored" || card.role === "names");
+  return [element("h3", {}, planned ? "Not clustered" : "In your table"), element("table", { class: "values own" }, element("tbody", {}, ...lines))];
 }
 
 function meter(text, value, shown = fixed(value)) {
@@ -49,17 +71,32 @@ function meter(text, value, shown = fixed(value)) {
   return [element("span", { class: "what" }, text), bar, element("span", { class: "number" }, shown)];
 }
 
+// Every column that was used: of numbers the means of both clusters, of categories how many of each share the value.
 function valueTable(data, row, cluster, rival) {
-  const { columns, of, data: values, means } = data.values;
-  const width = columns.length;
   const others = [cluster, rival].filter((code) => code >= 0);
-  const head = ["", "value", ...others.map((code) => `mean of ${shorten(clusterName(data, code), 16)}`)];
-  const lines = columns.map((name, j) => element(
-    "tr", {}, element("th", { scope: "row" }, name), element("td", { class: "number" }, digits(values[row * width + j])),
-    ...others.map((code) => element("td", { class: "number muted" }, digits(means[code * width + j]))),
-  ));
+  const line = (name, value, cells) => element("tr", {}, element("th", { scope: "row" }, name),
+    element("td", { class: "number" }, value), ...cells.map((text) => element("td", { class: "number muted" }, text)));
+  const lines = [];
+  const { columns, of, data: values, means } = data.values ?? { columns: [], of: 0 };
+  const width = columns.length;
+  const categories = usedCategories(data);
+  columns.forEach((name, j) => {
+    if (categories.some((card) => card.name === name)) return;
+    lines.push(line(name, digits(values[row * width + j]), others.map((code) => digits(means[code * width + j]))));
+  });
+  for (const { name, bars: { codes, counts, texts } } of categories) {
+    const bars = texts.length + 1, code = codes[row];
+    const total = (group) => counts.subarray(group * bars, group * bars + texts.length).reduce((sum, value) => sum + value, 0);
+    const share = (group) => (code < texts.length ? percent(counts[group * bars + code] / Math.max(1, total(group))) : "–");
+    lines.push(line(name, code < texts.length ? texts[code] : "–", others.map(share)));
+  }
+  if (!lines.length) return [];
+  const what = categories.length ? (width ? "mean or share in" : "share in") : "mean of";
+  const head = ["", "value", ...others.map((code) => `${what} ${shorten(clusterName(data, code), 16)}`)];
   const title = width < of ? `Values: the ${width} of ${count(of)} columns in which the clusters differ most` : "Values";
-  const top = element("tr", {}, ...head.map((text, j) => element("th", { scope: "col", class: j ? "number" : "" }, text)));
+  const top = element("tr", {}, ...head.map((text, j) => element(text ? "th" : "td", { scope: text ? "col" : null, class: j ? "number" : "" }, text)));
   const table = element("table", { class: "values" }, element("thead", {}, top), element("tbody", {}, ...lines));
   return [element("h3", {}, title), table];
 }
+
+const usedCategories = (data) => data.cards.filter((card) => card.used && card.bars?.kind === "categories");

@@ -46,6 +46,11 @@ class Review {
     else this.give("wrong", code);
   }
 
+  rename() {
+    this.choice.rename();
+    if (this.open) this.show();
+  }
+
   label() {
     return this.data.all.label[this.answers.current()];
   }

@@ -10,10 +10,14 @@ class ClusterChoice {
     this.buttons = data.clusters.map((name, code) => {
       const key = keyOf.get(code);
       return element("button", { type: "button", "aria-keyshortcuts": key ?? null, onclick: () => choose(code) },
-        name, key === undefined || key === name ? null : element("kbd", { "aria-hidden": "true" }, key));
+        element("span", {}, clusterName(data, code)), key === undefined || key === name ? null : element("kbd", { "aria-hidden": "true" }, key));
     });
     root.append(...this.buttons);
     root.addEventListener("keydown", (event) => this.move(event));
+  }
+
+  rename() {
+    this.buttons.forEach((button, code) => { button.firstChild.textContent = clusterName(this.data, code); });
   }
 
   // Arrows move among the buttons, as Tab does.

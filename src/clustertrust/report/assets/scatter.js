@@ -212,7 +212,7 @@ class Scatter {
     for (const code of bySize) {
       const [left, top] = this.toScreen(middles[2 * code], middles[2 * code + 1]);
       if (!(left > MARGIN.left && left < MARGIN.left + this.width && top > MARGIN.top)) continue;
-      const text = shorten(clusters[code], 18);
+      const text = shorten(this.plot.nameOf(code), 18);
       const half = context.measureText(text).width / 2 + 7;
       const box = { code, x0: left - half, x1: left + half, y0: top - 10, y1: top + 10 };
       if (this.boxes.some((b) => b.x0 < box.x1 && box.x0 < b.x1 && b.y0 < box.y1 && box.y0 < b.y1)) continue;

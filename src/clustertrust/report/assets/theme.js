@@ -22,14 +22,26 @@ function readTheme() {
   return { palette, card: pixel(cssColor("--card")) };
 }
 
-// Where each score falls in the palette: strongest at 0 and at 1, and a clear step at the threshold.
-function colorIndices(scores, threshold, indices) {
+// Where each score falls in the palette: strongest at the lowest and the highest of all scores, and a clear step at the
+// threshold.
+function colorIndices(scores, threshold, [low, high], indices) {
+  const level = (share) => Math.floor(Math.min(1, Math.max(0, share)) * (LEVELS - 1));
   for (let row = 0; row < scores.length; row++) {
     const score = scores[row];
     if (Number.isNaN(score)) indices[row] = NONE;
-    else if (!isKept(score, threshold)) indices[row] = 1 + (threshold && Math.floor((score / threshold) * (LEVELS - 1)));
-    else indices[row] = 128 + Math.floor(((score - threshold) / (1 - threshold)) * (LEVELS - 1));
+    else if (!isKept(score, threshold)) indices[row] = 1 + (threshold > low ? level((score - low) / (threshold - low)) : 0);
+    else indices[row] = 128 + (high > threshold ? level((score - threshold) / (high - threshold)) : LEVELS - 1);
   }
+}
+
+// The lowest and the highest score.
+function scoreRange(scores) {
+  let low = Infinity, high = -Infinity;
+  for (const score of scores) {
+    if (score < low) low = score;
+    if (score > high) high = score;
+  }
+  return low <= high ? [low, high] : [0, 1];
 }
 
 const SHORT = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 2 });

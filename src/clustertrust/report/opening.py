@@ -1,0 +1,94 @@
+"""What a page says first: whether there is structure, and what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from clustertrust._types import Floats, Ints
+from clustertrust._validation import check_floats
+from clustertrust.reasons import NO_STRUCTURE, WEAK_STRUCTURE, Cut, above
+
+# Rows that a person looks at in ten minutes
+REVIEWED = 30
+# Bars of the small picture
+BINS = 40
+# Clusters and columns that are named in a step
+NAMED = 3
+
+
+def structure(at: Cut) -> str:
+    """Return "none", "weak" or "clear"; an empty text where it is not known."""
+    if at.share is None:
+        return ""
+    if at.share <= NO_STRUCTURE:
+        return "none"
+    return "weak" if at.share <= WEAK_STRUCTURE else "clear"
+
+
+def score_shares(scores: Floats, null_scores: Any) -> dict[str, list[float]] | None:
+    """Return the share of scores in each of `BINS` bars from 0 to 1, of these and without clusters.
+
+    None where there are no scores of data without clusters.
+    """
+    if null_scores is None or len(null_scores) == 0:
+        return None
+    null = check_floats("null_scores", null_scores, "a flat sequence of numbers")
+    if null.ndim != 1:
+        raise ValueError(f"null_scores has shape {null.shape}; give a flat sequence of numbers.")
+    return {"data": _shares(scores), "null": _shares(null)}
+
+
+def _shares(scores: Floats) -> list[float]:
+    there = scores[~np.isnan(scores)]
+    counts, _ = np.histogram(there, bins=BINS, range=(0.0, 1.0))
+    return [round(float(count) / max(1, there.size), 6) for count in counts]
+
+
+def next_steps(
+    at: Cut,
+    scores: Floats,
+    codes: Ints,
+    clusters: Sequence[str],
+    cards: Sequence[Mapping[str, Any]],
+    n_suspected: int = 0,
+) -> list[dict[str, str]]:
+    """Return what to do next, the most urgent first: a text, and where the page leads.
+
+    `to` is the part of the page that helps: "columns", "suspects", "review"; empty: none does.
+    """
+    steps = []
+    kind = structure(at)
+    if n_suspected:
+        rows = "row" if n_suspected == 1 else f"{n_suspected:,} rows"
+        steps.append(_step(f"Look at the {rows} whose label looks wrong.", "suspects"))
+    doubted = [card["name"] for card in cards if card["role"] == "check"]
+    if doubted:
+        what = "the column" if len(doubted) == 1 else "the columns"
+        steps.append(_step(f"Check {what} {_listed(doubted)}: drop what is no trait.", "columns"))
+    if kind in ("none", "weak"):
+        steps.append(
+            _step("Try other numbers of clusters: choose_k, or clustertrust choose-k DATA.")
+        )
+    sizes = np.bincount(codes[codes >= 0], minlength=len(clusters))
+    single = [name for name, size in zip(clusters, sizes, strict=True) if size == 1]
+    if single:
+        hold = "holds one row" if len(single) == 1 else "hold one row each"
+        what = "Cluster" if len(single) == 1 else "Clusters"
+        steps.append(_step(f"{what} {_listed(single)} {hold}: look at it, or use fewer clusters."))
+    doubtful = int((~above(scores, at.threshold) & ~np.isnan(scores)).sum())
+    if kind != "none" and doubtful and not n_suspected:
+        rows = "the one doubtful row" if doubtful == 1 else f"{min(doubtful, REVIEWED)} rows"
+        steps.append(_step(f"Review {rows} by hand: it tells how many are right.", "review"))
+    return steps
+
+
+def _step(text: str, to: str = "") -> dict[str, str]:
+    return {"text": text, "to": to}
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more

@@ -1,0 +1,284 @@
+"""What a page says first: verdict, next steps, columns, suspected labels, names and rows to look at."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from browsing import column, download, violations
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.datasets import load_iris
+from unpacking import unpack
+
+from clustertrust import CAKE, audit
+from clustertrust.reasons import Cut
+from clustertrust.report import build_report, write_report
+from clustertrust.report.cards import category_bars, number_bars
+from clustertrust.report.examples import center_distances
+from clustertrust.report.opening import next_steps
+from clustertrust.report.profiles import moments_of
+from clustertrust.tables import TablePreparer
+
+HOSTILE = "<img src=x onerror=\"document.title='owned'\">"
+PIXEL = (
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGA"
+    "WjR9awAAAABJRU5ErkJggg=="
+)
+
+
+def settle(page):
+    page.evaluate(
+        "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    )
+
+
+@pytest.fixture(scope="module")
+def people():
+    """A table with numbers, categories, gaps, names, texts and pictures; and its clusters."""
+    rng = np.random.default_rng(0)
+    codes = np.repeat([0, 1, 2], 40)
+    table = pd.DataFrame(
+        {
+            "person": [f"P{i:03d}" for i in range(120)],
+            "age": np.round(rng.normal([30, 50, 70], 4, (120, 3))[np.arange(120), codes], 1),
+            "income": rng.normal([1.0, 9.0, 4.0], 0.6, (120, 3))[np.arange(120), codes],
+            "plan": np.array(["basic", "plus", "pro"])[codes],
+            "note": [f"{HOSTILE} a longer note on person number {i}" for i in range(120)],
+            "photo": PIXEL,
+        }
+    )
+    table.loc[[3, 50], "income"] = np.nan
+    table.loc[7, "plan"] = "plus"
+    return table
+
+
+@pytest.fixture(scope="module")
+def mixed(people, tmp_path_factory):
+    preparer = TablePreparer(id="person", drop=["photo"]).fit(people)
+    X = preparer.transform(people)
+    cake = CAKE(3, n_runs=5, random_state=0).fit(X)
+    frame = cake.to_frame().set_axis(pd.Index(people["person"], name="person"), axis=0)
+    numbers = people[["age", "income"]].fillna(people["income"].mean())
+    file = tmp_path_factory.mktemp("opening") / "mixed.html"
+    options = {"original": people, "plan": preparer.plan_, "chance": 0.3}
+    options |= {"null_scores": np.linspace(0, 0.4, 50), "threshold": 0.87}
+    write_report(file, frame, numbers.set_axis(frame.index), **options)
+    return cake, frame, file, build_report(frame, numbers.set_axis(frame.index), **options)
+
+
+# The dict, without a browser
+
+
+def test_steps_name_what_is_wrong():
+    scores, codes = np.array([0.9, 0.8, 0.1, np.nan]), np.array([0, 0, 1, -1])
+    check = [{"name": "id2", "role": "check"}, {"name": "age", "role": "clustered"}]
+
+    def steps(share, cards=(), suspected=0):
+        at = Cut(0.5, "chance", 0.5, share)
+        found = next_steps(at, scores, codes, ["a", "b"], list(cards), suspected)
+        return [(step["to"], step["text"]) for step in found]
+
+    clear = steps(0.6)
+    assert [to for to, _ in clear] == ["", "review"]
+    assert clear[0][1].startswith("Cluster b holds one row")
+    assert "the one doubtful row" in clear[1][1]
+    none = steps(0.05, check)
+    assert [to for to, _ in none] == ["columns", "", ""]
+    assert "id2" in none[0][1]
+    assert "choose-k" in none[1][1]
+    assert steps(0.6, suspected=2)[0] == ("suspects", "Look at the 2 rows whose label looks wrong.")
+
+
+def test_bars_hold_every_value_once():
+    rng = np.random.default_rng(0)
+    for values in (
+        rng.normal(size=500),
+        rng.pareto(1.0, 400) * 1e6,
+        1.7e9 + rng.integers(0, 900, 300),
+        np.array([1e300, -1e300, 0.0, np.nan]),
+        rng.integers(0, 5, 60).astype(float),
+    ):
+        bars = number_bars(values)
+        there = np.isfinite(values)
+        assert (bars.codes[there] < len(bars.texts)).all()
+        assert (bars.codes[~there] == 255).all()
+        assert len(set(bars.texts)) == len(bars.texts)
+        order = np.argsort(values[there], kind="stable")
+        assert (np.diff(bars.codes[there][order]) >= 0).all()  # as the values go up, so do the bars
+    assert number_bars(np.array([np.nan, np.inf])) is None
+    few = number_bars(np.array([3.0, 1.0, 1.0, np.nan]))
+    assert (few.texts, few.codes.tolist()) == (["1", "3"], [1, 0, 0, 255])
+    names = category_bars(pd.Series(["b", "a", "b", None, ""]))
+    assert (names.texts, names.codes.tolist()) == (["b", "a"], [0, 1, 0, 255, 255])
+
+
+def test_cards_count_each_cluster_as_pandas_does(mixed, people):
+    cake, _, _, contents = mixed
+    cards = {card["name"]: card for card in contents["cards"]}
+    assert next(iter(cards)) == "plan"  # what a person should check comes first
+    assert cards["plan"]["used"]
+    assert "plan" in cards["plan"]["option"]
+    assert contents["steps"][0]["to"] == "columns"
+    assert {name: card["role"] for name, card in cards.items()} == {
+        "age": "clustered",
+        "income": "clustered",
+        "plan": "check",  # with three values in three clusters it may be the known answer
+        "person": "names",
+        "note": "ignored",
+        "photo": "ignored",
+    }
+    assert cards["income"]["missing"] == 2
+    assert "standard deviation" in cards["age"]["scale"]
+    assert cards["photo"]["bars"] is None
+    plan = cards["plan"]["bars"]
+    counts = unpack(plan["counts"])
+    expected = pd.crosstab(cake.labels_, people["plan"])[plan["texts"]].to_numpy()
+    assert_array_equal(counts[:3, :-1], expected)
+    codes = unpack(plan["codes"])
+    assert [plan["texts"][code] for code in codes] == people["plan"].tolist()
+    age = cards["age"]["bars"]
+    lows = np.array([float(text.split(" to ")[0]) for text in age["texts"]])
+    assert (lows[unpack(age["codes"])] <= people["age"]).all()
+
+
+def test_the_picture_has_both_distributions(mixed):
+    _, frame, _, contents = mixed
+    shares = contents["score_shares"]
+    counts, _ = np.histogram(frame["score"], bins=40, range=(0, 1))
+    assert_allclose(shares["data"], counts / 120, atol=1e-6)
+    assert sum(shares["null"][:16]) > 0.95  # up to 0.4
+    assert contents["structure"] == "clear"
+    assert build_report(frame)["score_shares"] is None
+    with pytest.raises(ValueError, match="null_scores has shape"):
+        build_report(frame, null_scores=[[0.1]])
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_typical_rows_are_nearest_to_the_centre(scaled):
+    rng = np.random.default_rng(0)
+    X, codes = rng.normal(size=(60, 3)) * [1, 10, 0.1], rng.integers(-1, 2, 60)
+    Z = X / X.std(axis=0) if scaled else X
+    expected = np.full(60, np.nan)
+    for code in (0, 1):
+        expected[codes == code] = np.linalg.norm(
+            Z[codes == code] - Z[codes == code].mean(axis=0), axis=1
+        )
+    for data in (X, sparse.csr_matrix(X)):
+        found = center_distances(data, codes, moments_of(data, codes, 2), scaled=scaled)
+        assert_allclose(found, expected, rtol=1e-8)
+    frame = pd.DataFrame({"label": codes, "score": rng.random(60)})
+    frame["label"] = frame["label"].where(codes >= 0)
+    rows = build_report(frame, X)["examples"][0]
+    nearest = np.linalg.norm(X - X[codes == 0].mean(axis=0), axis=1)
+    nearest[codes != 0] = np.inf
+    assert rows["typical"] == np.argsort(nearest)[:5].tolist()
+    assert not set(rows["typical"]) & set(rows["far"])
+    assert frame.loc[rows["doubtful"], "score"].is_monotonic_increasing
+
+
+def test_names_are_checked(mixed):
+    _, frame, _, _ = mixed
+    assert build_report(frame, names={0: " young ", 1: ""})["names"] == {"0": "young"}
+    with pytest.raises(ValueError, match="names='9' is not a cluster"):
+        build_report(frame, names={9: "x"})
+
+
+# In a browser, as a person uses it
+
+
+def test_verdict_columns_and_filters(visit, mixed, people):
+    cake, frame, file, _ = mixed
+    page = visit(file)
+    assert page.locator("#verdict").inner_text().startswith("Clear structure: ")
+    assert page.locator("#picture svg").is_visible()
+    assert page.locator("#columns-said").inner_text().startswith("1 to check, 2 clustered")
+    assert page.locator("#chosen").inner_text().startswith("Nothing is filtered")
+    card = page.locator('.column[data-column="plan"]')
+    card.get_by_role("button", name="plus").click()
+    page.locator("#clusters").get_by_role("button", name="0", exact=True).click()
+    settle(page)
+    chosen = (people["plan"] == "plus") & (cake.labels_ == 0)
+    listed = page.locator("#listed").inner_text()
+    assert listed == "1 point in cluster 0, with plan plus"
+    assert sorted(column(page, "id")) == sorted(people["person"][chosen])
+    # The column itself still shows what else could be chosen in this cluster.
+    shown = card.get_by_role("button", name="pro").get_attribute("aria-label")
+    inside = ((people["plan"] == "pro") & (cake.labels_ == 0)).sum()
+    assert shown == f"pro: {(people['plan'] == 'pro').sum()}, {inside} of the selected"
+    page.reload()  # the address has all filters
+    page.wait_for_selector("#clear")
+    assert page.locator("#listed").inner_text() == listed
+    page.get_by_role("button", name="Clear: in cluster 0").click()
+    settle(page)
+    all_plus = f"{(people['plan'] == 'plus').sum()} points with plan plus"
+    assert page.locator("#chosen b").inner_text() == all_plus
+    why = page.locator('.column[data-column="Why kept or dropped"]')
+    why.get_by_role("button", name="core").press("Enter")
+    settle(page)
+    both = ((people["plan"] == "plus").to_numpy() & (frame["score"] > 0.87)).sum()
+    assert page.locator("#chosen b").inner_text() == f"{both} points with plan plus, that are core"
+    page.locator("#clear").click()
+    settle(page)
+    assert page.locator("#chosen").inner_text().startswith("Nothing is filtered")
+    assert violations(page) == []
+
+
+def test_clusters_get_names_and_a_row_its_panel(visit, mixed, people):
+    cake, _, file, _ = mixed
+    page = visit(file)
+    page.locator("#clusters").get_by_role("button", name="1", exact=True).click()
+    page.locator("#cluster-name").fill(HOSTILE)
+    page.locator("#cluster-name").press("Enter")
+    settle(page)
+    assert page.locator("#profile-title").inner_text() == f"What sets cluster {HOSTILE} apart"
+    assert "Typical rows" in page.locator("#profile").inner_text()
+    assert "Nearest rival" in page.locator("#profile").inner_text()
+    with page.expect_download() as waiting:
+        page.locator("#save-names").click()
+    saved = json.loads(waiting.value.path().read_text(encoding="utf-8"))
+    assert saved == {"1": HOSTILE}
+    rows = download(page, "#download-table")
+    assert set(rows["label_name"]) == {HOSTILE}
+    assert set(rows["label"]) == {1}
+    page.reload()  # kept in the browser
+    page.wait_for_selector("#clear")
+    assert f"in cluster {HOSTILE}" in page.locator("#listed").inner_text()
+    page.locator("#profile .rows button").first.click()
+    panel = page.locator("#point")
+    name = panel.locator("h2").inner_text().split()[-1]
+    row = people.set_index("person").loc[name]
+    own = cake.labels_[people["person"] == name][0]
+    share = (people["plan"][cake.labels_ == own] == row["plan"]).mean()
+    lines = [line.inner_text().split("\t") for line in panel.locator(".values tbody tr").all()]
+    plan = next(line for line in lines if line[0] == "plan")
+    assert plan[1:3] == [row["plan"], f"{round(100 * share)} %"]
+    assert "Not clustered" in panel.inner_text()
+    assert row["note"] in panel.inner_text()
+    assert panel.locator("img").get_attribute("src") == PIXEL
+    assert page.title() != "owned"
+    assert violations(page) == []
+
+
+def test_an_audit_begins_with_suspected_labels(visit, tmp_path):
+    iris = load_iris(as_frame=True)
+    labels = np.take(iris.target_names, iris.target)
+    labels[[3, 60]] = ["virginica", "setosa"]
+    found = audit(iris.data, labels, n_runs=10, random_state=0)
+    own = iris.data.assign(species=labels)
+    found.report(tmp_path / "audit.html", iris.data, original=own)
+    page = visit(tmp_path / "audit.html")
+    suspects = page.locator("#suspects tbody tr").all()
+    assert len(suspects) == found.issues.sum()
+    rows = {cells[0]: cells[1:3] for cells in (row.inner_text().split("\t") for row in suspects)}
+    assert rows["3"] == ["virginica", "setosa"]
+    assert rows["60"] == ["setosa", "versicolor"]
+    assert str(found.wrong_labels) in page.locator("#suspects-said").inner_text()
+    said = page.locator("#verdicts").inner_text().lower()
+    assert all(str(verdict) in said for verdict in found.verdicts)
+    saved = download(page, "#suspects-download").set_index("id")
+    assert saved["suggested"].to_dict() == {int(i): suggested for i, (_, suggested) in rows.items()}
+    assert saved["issue"].all()
+    # The label itself sets no cluster apart.
+    assert "species" not in page.locator("#profile").inner_text()
+    assert violations(page) == []
