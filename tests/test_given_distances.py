@@ -115,8 +115,8 @@ def test_a_clusterer_that_needs_points_is_refused():
             CAKE(clusterer=clusterer, metric="precomputed").fit(D)
     with pytest.raises(ValueError, match="takes similarities"):
         CAKE(clusterer=SpectralClustering(3, affinity="precomputed"), metric="precomputed").fit(D)
-    with pytest.warns(UserWarning, match=r"only the silhouettes use metric='cosine'.*kmedoids"):
-        CAKE(3, metric="cosine", n_runs=2, random_state=0).fit(X)
+    with pytest.warns(UserWarning, match=r"only the silhouettes use metric='l1'.*kmedoids"):
+        CAKE(3, metric="l1", n_runs=2, random_state=0).fit(X)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for clusterer in ("kmeans", "gmm"):  # elsewhere their warning is ignored

@@ -35,6 +35,7 @@ LAYERS = (
     ("cell_sweep", "k_profile"),
     ("anndata",),
     ("displays",),
+    ("topics",),
     ("cli",),
     ("__main__",),
 )

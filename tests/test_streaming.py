@@ -353,7 +353,7 @@ def test_columns_are_chosen_alike_in_blocks_and_whole(tmp_path):
     [
         ({"geometry": "exact"}, "geometry='exact' needs all points at once"),
         ({"geometry": "kernel"}, "geometry='kernel' needs all points at once"),
-        ({"metric": "cosine"}, "metric='cosine' needs all points at once"),
+        ({"metric": "manhattan"}, "metric='manhattan' needs all points at once"),
         ({"consensus": "best-reference"}, "consensus='best-reference' needs all points at once"),
         ({"n_runs": "auto"}, "n_runs='auto' needs all points at once"),
     ],

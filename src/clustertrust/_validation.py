@@ -178,6 +178,14 @@ def check_list(name: str, values: Any, such_as: str) -> list[Any]:
     return listed
 
 
+def named_columns(X: Any, names: Sequence[str] | Array) -> pd.DataFrame:
+    """Return points, dense or sparse, as a frame with these columns."""
+    if sparse.issparse(X):
+        accessor: Any = pd.DataFrame.sparse
+        X = accessor.from_spmatrix(sparse.csr_matrix(X))
+    return pd.DataFrame(X).set_axis(list(names), axis=1)
+
+
 def is_frame(X: Any) -> bool:
     """Return whether X is a pandas or polars frame, without importing polars."""
     return _package(X) in {"pandas", "polars"} and type(X).__name__ == "DataFrame"

@@ -5,14 +5,12 @@ Both check their input, call the parts of the package, and store what they retur
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
-import pandas as pd
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,7 +18,14 @@ from clustertrust._devices import refuse_gpu, resolve_device, to_host
 from clustertrust._notebook import ScoresInNotebook
 from clustertrust._parallel import memory_budget
 from clustertrust._types import Array, Floats, Ints
-from clustertrust._validation import as_type, check_mapping, check_matrix, is_dask, is_frame
+from clustertrust._validation import (
+    as_type,
+    check_mapping,
+    check_matrix,
+    is_dask,
+    is_frame,
+    named_columns,
+)
 from clustertrust.chance import chance_of
 from clustertrust.distances.metrics import as_metric
 from clustertrust.distances.mixed import MixedColumns, as_mixed, check_table
@@ -45,6 +50,7 @@ from clustertrust.scoring.settings import Scoring, Settings
 from clustertrust.streaming.dask_passes import DaskReader, score_on_dask
 from clustertrust.streaming.passes import BlockReader, reader_of
 from clustertrust.streaming.stream import BlockScorer, collect, fit_stream
+from clustertrust.summary import Tested, summarize
 from clustertrust.tables import warn_of_columns, warn_of_distances
 
 # Fields of `Confidence` that a fitted estimator has as attributes, with a trailing underscore.
@@ -165,7 +171,8 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         except the Euclidean; otherwise "rms".
     metric : str, function or Metric
         The distance of the silhouettes, for "exact" and "graph", and of the runs of "kmedoids",
-        "agglomerative", "hdbscan", "spectral" and "leiden"; other clusterers take coordinates. Any
+        "agglomerative", "hdbscan", "spectral" and "leiden"; other clusterers take coordinates. With
+        "cosine", k-means clusters the rows scaled to unit length, also in blocks and on Dask. Any
         metric of :func:`sklearn.metrics.pairwise_distances`; with parameters as
         ``Metric("minkowski", {"p": 3})``. "gower" is for tables of numbers and categories, with
         ``Metric("gower", {"categorical": [columns]})`` for columns of numbers that are categories;
@@ -567,11 +574,7 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
             options["embedding"] = self.model_.view()
         if X is None and self.X_fit_.shape[0] == len(self.scores_) and not without_points:
             names = getattr(self, "feature_names_in_", None)
-            X = (
-                self.X_fit_
-                if names is None or sparse.issparse(self.X_fit_)
-                else pd.DataFrame(self.X_fit_, columns=names)
-            )
+            X = self.X_fit_ if names is None else named_columns(self.X_fit_, names)
         params = self.get_params(deep=False)
         # Without a number, the seeds alone can make the same runs again.
         if not isinstance(self.random_state, int):
@@ -653,14 +656,18 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         for name in RESULTS:
             setattr(self, f"{name}_", getattr(confidence, name))
 
-    def summary(self, threshold: float | None = None, points: int = 5) -> str:
+    def summary(
+        self, threshold: float | None = None, points: int = 5, tests: Iterable[Tested] = ()
+    ) -> str:
         """Return a short text: score quantiles, a table by cluster, reasons, ambiguous points.
 
         The table gives the share of each cluster's points whose score is not above `threshold`;
-        reasons use the same threshold. `points` is the number of ambiguous points to list.
+        reasons use the same threshold. `points` is the number of ambiguous points to list. `tests`
+        are results of :func:`~clustertrust.null_reference` and :func:`~clustertrust.choose_k` for
+        the same data: their verdicts are quoted, and where they disagree the text says so.
         """
         check_is_fitted(self)
-        return self.confidence_.summary(threshold, points)
+        return summarize(self.confidence_, threshold=threshold, points=points, tests=tests)
 
     def explain(self, point: Any, threshold: float | None = None) -> Explanation:
         """Explain the score of a point: votes, rival cluster, weak component, reason.

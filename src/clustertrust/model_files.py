@@ -137,7 +137,7 @@ def _model(stored: ModelFile) -> StoredModel:
     if totals is None:
         model = _model_of_data(X, ensemble, scoring, reference)
     else:
-        if not scoring.geometry.in_blocks:
+        if not scoring.geometry.takes_totals:
             raise ValueError(f"its geometry {method!r} needs all points at once")
         if len(totals.names) != ensemble.n_runs or totals.means.shape[1] != X.shape[1]:
             raise ValueError("its totals are of other runs or columns")

@@ -14,6 +14,8 @@ from clustertrust._errors import Message, literal
 # Share of points with stability 1 from which on the runs hardly differ.
 ALIKE = 0.9
 ROUNDING = 1e-9
+# Share of points whose geometry is cut off at 0, from which on many cannot be ranked.
+CUT_OFF = 0.25
 # Points from which on a cluster of one is odd.
 ENOUGH = 20
 
@@ -28,8 +30,22 @@ def notes_on(table: pd.DataFrame) -> tuple[Message, ...]:
     if "stability" not in table or {"suggested", "probability"} & set(table):
         return ()
     stability = pd.to_numeric(table["stability"], errors="coerce")
+    geometry = pd.to_numeric(table.get("geometry", pd.Series(dtype=float)), errors="coerce")
+    cut = note_on_cut(int((geometry == 0).sum()), int(geometry.notna().sum()))
     alone = not {"persistence", "second_opinions"} & set(table)
-    return note_on_runs(int(is_stable(stability).sum()), int(stability.notna().sum()), alone)
+    runs = note_on_runs(int(is_stable(stability).sum()), int(stability.notna().sum()), alone)
+    return (*runs, *cut)
+
+
+def note_on_cut(cut: int, judged: int) -> tuple[Message, ...]:
+    """Return a note if the geometry of many of the judged points was cut off at 0."""
+    if judged == 0 or cut < CUT_OFF * judged:
+        return ()
+    text = (
+        f"Geometry is exactly 0 on {cut} of {judged} points, whose silhouettes are below their "
+        "spread; nothing ranks them. {normalization='affine'} does."
+    )
+    return (Message(text),)
 
 
 def note_on_noise(noise: Mapping[str, int]) -> tuple[Message, ...]:

@@ -8,6 +8,8 @@ import pytest
 from command import run
 from sklearn.datasets import load_iris
 
+from clustertrust.cli.explaining import _in_words
+
 IRIS = load_iris(as_frame=True)
 NAMES = [f"f{i}" for i in range(150)]
 
@@ -87,3 +89,9 @@ def test_a_row_that_was_left_out(scored):
     printed = run("explain", "gaps.csv", "g.csv", "f3").stdout
     assert "Row f3: no score." in printed
     assert "The row was left out" in printed
+
+
+@pytest.mark.parametrize(("error", "shown"), [(1e-5, "0.700 ± 0.001."), (0.0, "0.700.")])
+def test_an_error_that_is_not_0_is_not_printed_as_0(error, shown):
+    row = pd.Series({"label": "1", "score": 0.7, "standard_error": error}, dtype=object)
+    assert _in_words("a", row)[0] == f"Row a: cluster 1, score {shown}"

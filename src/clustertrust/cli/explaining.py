@@ -17,7 +17,7 @@ from clustertrust.cli.sidecar_plan import as_scored, how_read
 from clustertrust.cli.terminal import echo
 from clustertrust.cli.writing import read_names
 from clustertrust.columns import COLUMNS
-from clustertrust.reasons import SENTENCES
+from clustertrust.reasons import SENTENCES, error_text
 from clustertrust.tables.plan import ColumnPlan
 
 # Columns that are compared.
@@ -88,7 +88,7 @@ def _in_words(name: str, row: pd.Series) -> list[str]:
     if pd.isna(row["score"]):
         return [f"Row {name}: no score."]
     error = row.get("standard_error", np.nan)
-    error = "" if pd.isna(error) else f" ± {error:.3f}"
+    error = "" if pd.isna(error) else error_text(error)
     lines = [f"Row {name}: cluster {row['label']}, score {row['score']:.3f}{error}."]
     parts = [part for part in COMPONENTS if pd.notna(row.get(part, np.nan))]
     if parts:

@@ -45,15 +45,13 @@ class Dissimilarity(ABC):
 
     `map(X, reduce)` is for points that are no members of any cluster, `map_training(reduce)` for
     the points that the clusters were made of. `leaves_self_out` says that the mean over the own
-    cluster leaves the point itself out, `root` that a square root is taken in the end, and
-    `self_dissimilarity` what a point adds to the sum over its own cluster. `calls_libraries` is
-    False where our own kernels do all of the work.
+    cluster leaves the point itself out, and `root` that a square root is taken in the end.
+    `calls_libraries` is False where our own kernels do all of the work.
     """
 
     leaves_self_out = True
     root = False
     calls_libraries = True
-    self_dissimilarity: Floats | float = 0.0
 
     def __init__(self, cells: Any, n_jobs: int | None) -> None:
         self.cells, self.n_jobs = cells, n_jobs
@@ -71,6 +69,10 @@ class Dissimilarity(ABC):
 
         None: the training points.
         """
+        return 0.0
+
+    def of_itself(self, X: Any = None) -> Floats | float:
+        """What each point of X adds to the sum over its own cluster; None: the training points."""
         return 0.0
 
     def noise_of(self, X: Any, n: int) -> Floats:
@@ -97,7 +99,7 @@ class Dissimilarity(ABC):
         nearest = np.empty(own.shape, dtype=np.int32)
         clusters, rules = (self.cells.start, self.cells.sizes), self.rules(training)
         noise = self.noise_of(X, len(own))
-        itself = np.broadcast_to(self.self_dissimilarity if training else 0.0, len(own))
+        itself = np.broadcast_to(self.of_itself(X) if training else 0.0, len(own))
 
         def keep(points: Any, means: Floats) -> None:
             values, others = backend().silhouettes(
@@ -258,14 +260,24 @@ def squared_distances(centers: Floats, X: Any) -> Floats:
 
 
 class Cosine(Dissimilarity):
-    """Mean cosine distance, 1 - x̂ · (mean direction of the members), O(n K d)."""
+    """Mean cosine distance, 1 - x̂ · (mean direction of the members), O(n K d).
 
-    def __init__(self, X: Any, cells: Cells, *, n_jobs: int | None = None) -> None:
+    `means` (K, d) are given where the points were never in memory at once.
+    """
+
+    def __init__(
+        self, X: Any, cells: Any, *, means: Floats | None = None, n_jobs: int | None = None
+    ) -> None:
         super().__init__(cells, n_jobs)
+        if means is not None:
+            self.means = means
+            return
         self.X = _directions(X)
         self.means = cluster_means(self.X, cells)
-        # 1 for rows of zeros: they have no direction
-        self.self_dissimilarity = 1.0 - row_norms(self.X, squared=True)
+
+    def of_itself(self, X: Any = None) -> Floats:
+        """Return 0, and 1 for rows of zeros: they have no direction."""
+        return np.asarray(1.0 - row_norms(self.X if X is None else _directions(X), squared=True))
 
     def map(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
         """Return the distances from unseen points."""

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS, pairwise_distances
+from sklearn.preprocessing import normalize
 
 from clustertrust._errors import ParameterError, ParameterTypeError
 from clustertrust._parallel import blocks, count_threads, map_blocks, one_thread
@@ -23,6 +24,11 @@ from clustertrust.records import Record
 CLOSED = ("sqeuclidean", "cosine")
 # Metrics that take a parameter from the data.
 FROM_DATA = {"mahalanobis": "VI", "seuclidean": "V"}
+
+
+def unit_rows(X: Any) -> Any:
+    """Return the rows scaled to length 1, of the same type; rows of zeros stay as they are."""
+    return normalize(X)
 
 
 def is_name(value: Any, name: str) -> bool:
@@ -101,6 +107,11 @@ class Metric(Record):
     def is_closed(self) -> bool:
         """Return whether means of clusters give mean distances to their members."""
         return isinstance(self.name, str) and self.name in CLOSED and not self.params
+
+    @property
+    def is_cosine(self) -> bool:
+        """Return whether only directions count, so that rows may be scaled to unit length."""
+        return self.is_closed and is_name(self.name, "cosine")
 
     @property
     def given(self) -> Any:

@@ -81,6 +81,8 @@ class Clusterer:
     in_blocks : how runs on a sample go on over all rows of data larger than memory: "" (they do
         not), "lloyd" or "mini-batches"
     storable : whether a model of its runs can be saved
+    takes_directions : whether `metric="cosine"` clusters rows that are scaled to unit length;
+        `fit` returns a `Nearest` then
     """
 
     name: ClassVar[str] = "own"
@@ -88,6 +90,7 @@ class Clusterer:
     takes_graph: ClassVar[bool] = False
     in_blocks: ClassVar[str] = ""
     storable: ClassVar[bool] = True
+    takes_directions: ClassVar[bool] = False
     # Estimators, given in place of a name, that are clustered in the same way.
     kinds: ClassVar[tuple[type[Any], ...]] = ()
 
@@ -157,7 +160,7 @@ class _Centered(_Round):
 
 
 class _KMeans(_Centered):
-    name, in_blocks = "kmeans", "lloyd"
+    name, in_blocks, takes_directions = "kmeans", "lloyd", True
     kinds: ClassVar[tuple[type[Any], ...]] = (KMeans,)
     init = "k-means++"
 
@@ -182,6 +185,7 @@ class _RandomKMeans(_KMeans):
 
 class _MiniBatchKMeans(_Centered):
     name, in_blocks, kinds = "minibatch-kmeans", "mini-batches", (MiniBatchKMeans,)
+    takes_directions = True
 
     def estimator(self, k: int) -> Any:
         return MiniBatchKMeans(k, n_init=1)

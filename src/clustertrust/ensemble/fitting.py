@@ -28,7 +28,7 @@ from clustertrust.ensemble.clusterers import (
     clusterer_of,
     last_step,
 )
-from clustertrust.ensemble.placing import NearestTrainingPoint, Placer
+from clustertrust.ensemble.placing import Nearest, NearestTrainingPoint, Placer
 from clustertrust.records import Record, can_be_stored
 
 # For named clusterers, as in scikit-learn.
@@ -98,6 +98,16 @@ def with_data(run: Run, X: Any) -> Run:
     return replace(run, placer=run.placer.on(X))
 
 
+def on_directions(run: Run) -> Run:
+    """Return a run that was fitted on rows of unit length, as one of the rows themselves.
+
+    Its centres are none of theirs.
+    """
+    assert isinstance(run.placer, Nearest)
+    placer = replace(run.placer, of_directions=True)
+    return replace(run, placer=placer, centers=None, method=f"{run.method} on unit rows")
+
+
 @dataclass(frozen=True)
 class Method:
     """A clusterer with its estimator, or a function `(X, rng) -> labels`.
@@ -133,6 +143,10 @@ class Method:
         """Whether its clusters gather around a centre."""
         last = last_step(self.estimator)
         return not self.is_function and clusterer_of(last).is_round(last)
+
+    def takes_directions(self, metric: Metric) -> bool:
+        """Return whether it clusters rows of unit length, because of this metric."""
+        return metric.is_cosine and self.clusterer.takes_directions
 
 
 def parameter(estimator: Any, name: str) -> str | None:

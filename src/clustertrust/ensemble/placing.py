@@ -13,7 +13,7 @@ from clustertrust._parallel import blocks, one_thread
 from clustertrust._types import Floats, Ints
 from clustertrust._validation import as_type
 from clustertrust.distances.dissimilarity import squared_distances
-from clustertrust.distances.metrics import EUCLIDEAN, Metric
+from clustertrust.distances.metrics import EUCLIDEAN, Metric, unit_rows
 from clustertrust.distances.precomputed import check_new_distances, nearest_column
 from clustertrust.distances.tiles import by_feature, in_fours
 from clustertrust.kernels import backend
@@ -55,11 +55,15 @@ def nearest_point(points: Any, X: Any, metric: Metric = EUCLIDEAN) -> Ints:
 
 @dataclass(frozen=True)
 class Nearest(Record):
-    """The label of the nearest centre; a label may have several."""
+    """The label of the nearest centre; a label may have several.
+
+    `of_directions`: rows are scaled to unit length before.
+    """
 
     centers: Annotated[Floats, "f k d"]
     labels: Annotated[Ints, "i k"]
     metric: Metric = field(default=EUCLIDEAN)
+    of_directions: bool = False
 
     def _from_stored(self) -> Nearest:
         """Return it; raise for centers that are not finite. Gower's may have gaps."""
@@ -69,6 +73,7 @@ class Nearest(Record):
 
     def __call__(self, X: Any) -> Ints:
         """Label each row of X."""
+        X = unit_rows(X) if self.of_directions else X
         return self.labels[nearest_point(self.centers, X, self.metric)]
 
 

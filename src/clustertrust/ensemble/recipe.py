@@ -37,7 +37,7 @@ from clustertrust._validation import (
     is_dask,
     warn_user,
 )
-from clustertrust.distances.metrics import EUCLIDEAN, Metric, as_metric
+from clustertrust.distances.metrics import EUCLIDEAN, Metric, as_metric, unit_rows
 from clustertrust.distances.mixed import as_mixed
 from clustertrust.distances.precomputed import check_precomputed
 from clustertrust.ensemble.by_distance import (
@@ -56,6 +56,7 @@ from clustertrust.ensemble.fitting import (
     draw_params,
     fit_run,
     is_random,
+    on_directions,
     parameter,
     prepare,
     with_data,
@@ -98,6 +99,7 @@ class Recipe:
     device : where runs of k-means are fitted, once that is settled
     metric : the distance between points
     shared : what runs of each kind of estimator share, if runs are fitted in this process
+    directions : the rows scaled to unit length, for runs of k-means by the cosine distance
     fitted_metric : the metric with all that it takes from the data, if it is not the Euclidean
     cached : all distances by it, for runs in this process, where they fit into memory
     """
@@ -111,6 +113,7 @@ class Recipe:
     device: str = "auto"
     metric: Metric = EUCLIDEAN
     shared: Mapping[type[Any], Any] = field(default_factory=dict, repr=False)
+    directions: Any = field(default=None, repr=False)
     fitted_metric: Metric | None = None
     cached: Any = field(default=None, repr=False)
 
@@ -264,11 +267,18 @@ class Recipe:
 
     def fit(self, X: Any, r: int, seed: int) -> Run:
         """Fit run r."""
-        by = self.fitted_metric
-        measured = None if by is None else DistanceData(X, by, self.cached)
-        method = self.method(r)
+        method, by = self.method(r), self.fitted_metric
         shared = self.shared.get(type(method.estimator))
+        if method.takes_directions(self.metric):
+            rows = unit_rows(X) if self.directions is None else self.directions
+            return on_directions(fit_run(rows, method, seed, self.drawing, shared=shared))
+        measured = None if by is None else DistanceData(X, by, self.cached)
         return fit_run(X, method, seed, self.drawing, shared=shared, measured=measured)
+
+    @property
+    def takes_directions(self) -> bool:
+        """Return whether some runs cluster rows of unit length."""
+        return any(method.takes_directions(self.metric) for method in self.methods)
 
     def for_data(self, X: Any) -> Recipe:
         """Return the recipe with the metric settled, and with what runs in this process share.
@@ -278,14 +288,17 @@ class Recipe:
         """
         backend_of_joblib = joblib.parallel.get_active_backend(prefer="threads")[0]
         here = getattr(backend_of_joblib, "supports_sharedmem", False)
-        recipe = self
+        directions = unit_rows(X) if here and self.takes_directions else None
+        recipe = replace(self, directions=directions)
         if here and self.drawing.resample is None:
             kinds = {type(method.estimator): method for method in self.methods}
             prepared = {
-                kind: method.clusterer.prepare(method.estimator, X)
+                kind: method.clusterer.prepare(
+                    method.estimator, directions if method.takes_directions(self.metric) else X
+                )
                 for kind, method in kinds.items()
             }
-            recipe = replace(self, shared=prepared)
+            recipe = replace(recipe, shared=prepared)
         if self.metric.is_euclidean or self.fitted_metric is not None:
             return recipe
         fitted = self.metric.fit(X)
@@ -395,7 +408,8 @@ def _warn_of_coordinates(methods: tuple[Method, ...], metric: Metric) -> None:
     if isinstance(metric.name, str) and metric.name in _STRAIGHT:
         return
     for method in methods:
-        by_points = not (method.is_function or wants_distances(method.estimator))
+        by_metric = wants_distances(method.estimator) or method.takes_directions(metric)
+        by_points = not (method.is_function or by_metric)
         if by_points and getattr(method.estimator, "metric", None) != metric.name:
             text = "clusters by coordinates; only the silhouettes use {metric=}. "
             values = {"clusterer": method.name, "metric": metric.given}
@@ -509,7 +523,8 @@ def run_all(
     """Fit the runs (r, seed), each on one thread; return those that succeeded, in order."""
     # Loaded here, so that its own warnings are not taken for those of a run.
     backend()
-    if recipe.device in GPU and suits_gpu(X, recipe.methods, recipe.drawing):
+    by_rows = recipe.device in GPU and not recipe.takes_directions
+    if by_rows and suits_gpu(X, recipe.methods, recipe.drawing):
         return fit_on_gpu(X, recipe.methods, numbered, kept)
     recipe = recipe.for_data(X)
     jobs = [(recipe, r, seed, kept) for r, seed in numbered]

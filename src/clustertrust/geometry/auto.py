@@ -41,4 +41,4 @@ class Auto(MetricGeometry):
 
     def resolve_blocks(self) -> Geometry:
         """Return the geometry for data in blocks."""
-        return Rms()
+        return Exact(metric=self.metric) if self.used_metric.is_cosine else Rms()

@@ -162,6 +162,11 @@ class Geometry(BaseEstimator):
         """Return the geometry for checked points X; only "auto" returns another one."""
         return self
 
+    @property
+    def takes_totals(self) -> bool:
+        """Whether `measure_totals` can do with sums over blocks, with these parameters."""
+        return self.in_blocks
+
     def resolve_blocks(self) -> Geometry:
         """Return the geometry for data in blocks."""
         return self

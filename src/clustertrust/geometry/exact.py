@@ -20,6 +20,10 @@ from clustertrust.geometry.rms import mean_squares
 PACE = 1e10
 # Seconds; above this a warning names cheaper geometries.
 LONG = 1800.0
+# Columns, and n² d, from which on fewer columns are worth a line.
+WIDE = 200
+LENGTHY = 1e10
+COMPONENTS = 50
 
 
 class Exact(MetricGeometry):
@@ -45,6 +49,11 @@ class Exact(MetricGeometry):
 
     name = "exact"
 
+    @property
+    def takes_totals(self) -> bool:
+        """Whether the metric is the cosine, which needs mean directions alone."""
+        return self.used_metric.is_cosine
+
     def check_precomputed(self, X: Any) -> None:
         """Raise for a sparse graph: all distances are needed."""
         if sparse.issparse(X):
@@ -57,9 +66,13 @@ class Exact(MetricGeometry):
 
     def warn(self, X: Any, compute: Compute) -> None:
         """Warn if the work will take long, and name cheaper geometries."""
+        if compute.on_gpu or self.used_metric.is_closed or self.is_precomputed:
+            return
         n, d = X.shape
         seconds = n * n * d / (PACE * compute.threads)
-        if seconds > LONG and not (compute.on_gpu or self.used_metric.is_closed):
+        if d >= WIDE and n * n * d >= LENGTHY:
+            _warn_of_width(X)
+        if seconds > LONG:
             hours, minutes = f"{seconds / 3600:.1f} hours", f"{seconds / 60:.0f} minutes"
             warn_user(
                 Message(
@@ -83,3 +96,17 @@ class Exact(MetricGeometry):
                 return EuclideanOnGpu(X, cells, precision=precision, n_jobs=compute.n_jobs)
             return Euclidean(X, cells, n_jobs=compute.n_jobs)
         return Pairwise(X, cells, metric=metric.fit(X), n_jobs=compute.n_jobs)
+
+    def measure_totals(self, totals: Any, ensemble: Ensemble) -> Dissimilarity:
+        """Return the distances from sums over all rows, which have unit length; "cosine" alone."""
+        return Cosine(None, totals, means=totals.means, n_jobs=1)
+
+
+def _warn_of_width(X: Any) -> None:
+    """Say how wide data become faster."""
+    by = "TruncatedSVD" if sparse.issparse(X) else "PCA"
+    warn_user(
+        f"X has {X.shape[1]} columns, which take most of the time. {COMPONENTS} components are "
+        "several times as fast, and often rank the points as well: X = sklearn.decomposition."
+        f"{by}({COMPONENTS}, random_state=0).fit_transform(X)"
+    )

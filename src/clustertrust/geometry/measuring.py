@@ -60,8 +60,8 @@ def measure(
     X: Any, ensemble: Ensemble, cells: Cells, geometry: Geometry, compute: Compute
 ) -> tuple[Geometry, Dissimilarity]:
     """Settle `auto` and return the geometry, and what measures checked points X by it."""
-    geometry.warn(X, compute)
     settled = geometry.resolve(X, compute)
+    settled.warn(X, compute)
     return settled, settled.measure(X, cells, ensemble, compute)
 
 

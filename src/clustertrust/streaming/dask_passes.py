@@ -211,5 +211,6 @@ def score_on_dask(X: Any, ensemble: Ensemble, scoring: Scoring) -> Confidence:
     reader = DaskReader(X, labels=ensemble.labels)
     scoring = check_streaming(reader, scoring)
     scoring.geometry.check_runs(ensemble, reader.n_features)
-    model = model_of(sum_up(reader, None, "summing up"), ensemble, scoring)
+    directions = scoring.geometry.used_metric.is_cosine
+    model = model_of(sum_up(reader, None, "summing up", directions), ensemble, scoring)
     return model.confidence(**reader.score_blocks(BlockScorer(model, None)))

@@ -20,6 +20,7 @@ from clustertrust._validation import check_matrix
 from clustertrust.chance import chance_of
 from clustertrust.columns import FIELDS
 from clustertrust.consensus import most_central
+from clustertrust.distances.metrics import unit_rows
 from clustertrust.ensemble import Ensemble, assemble
 from clustertrust.ensemble.building import build_runs
 from clustertrust.ensemble.fitting import Run
@@ -135,8 +136,8 @@ def check_streaming(reader: BlockReader, scoring: Scoring) -> Scoring:
     geometry, metric = scoring.geometry, scoring.geometry.used_metric
     by_name = {name: kind for name, kind in GEOMETRIES.items() if kind.in_blocks}
     checks = {
-        "geometry": (geometry.name, geometry.in_blocks, sorted(by_name)),
-        "metric": (metric.given, metric.is_euclidean, ["euclidean"]),
+        "geometry": (geometry.name, geometry.takes_totals, sorted(by_name)),
+        "metric": (metric.given, metric.is_euclidean or metric.is_cosine, ["cosine", "euclidean"]),
         "consensus": (scoring.consensus, scoring.consensus == "medoid", ["medoid"]),
     }
     for name, (value, is_possible, possible) in checks.items():
@@ -231,11 +232,12 @@ def build_stream(reader: BlockReader, recipe: Recipe) -> Built:
         runs = list(
             build_runs(check_matrix(sample.X), replace(recipe, random_state=seeds)).runs or ()
         )
-    done = 1
+    done, directions = 1, recipe.metric.is_cosine
     ways = {method.clusterer.in_blocks for method in recipe.methods}
     if len(sample.X) < n and ways == {"lloyd"}:
-        tolerance = SHIFT_TOLERANCE * sample.X.var(axis=0).mean()
-        runs, totals, steps = _step_together(reader, runs, tolerance)
+        rows = unit_rows(sample.X) if directions else sample.X
+        tolerance = SHIFT_TOLERANCE * rows.var(axis=0).mean()
+        runs, totals, steps = _step_together(reader, runs, tolerance, directions)
         done += steps
     else:
         if len(sample.X) < n and ways == {"mini-batches"}:
@@ -247,9 +249,9 @@ def build_stream(reader: BlockReader, recipe: Recipe) -> Built:
                     "choose {clusterer='kmeans'}, or give the path of the files instead of Dask "
                     "data",
                 )
-            runs = _mini_batches(reader, runs)
+            runs = _mini_batches(reader, runs, directions)
             done += 1
-        totals = sum_up(reader, _placers(runs), "summing up")
+        totals = sum_up(reader, _placers(runs), "summing up", directions)
         done += 1
     labels = place(_placers(runs), sample.X)
     runs = [replace(run, labels=labels[:, r]) for r, run in enumerate(runs)]
@@ -273,8 +275,8 @@ def summed_model(totals: Totals, ensemble: Ensemble, scoring: Scoring) -> Model:
 
 def _centers(run: Run) -> Array:
     # k-means has them.
-    assert run.centers is not None
-    return run.centers
+    assert isinstance(run.placer, Nearest)
+    return run.placer.centers
 
 
 def _placers(runs: Iterable[Run]) -> list[Any]:
@@ -283,13 +285,19 @@ def _placers(runs: Iterable[Run]) -> list[Any]:
     return placers
 
 
-def sum_up(reader: BlockReader, placers: list[Any] | None, what: str) -> Totals:
-    """Sum over all rows: the labels that the placers give, else those that the blocks bring."""
-    return reader.sum(partial(_total, placers), what)
+def sum_up(
+    reader: BlockReader, placers: list[Any] | None, what: str, directions: bool = False
+) -> Totals:
+    """Sum over all rows: the labels that the placers give, else those that the blocks bring.
+
+    `directions`: means and spreads are those of the rows scaled to unit length.
+    """
+    return reader.sum(partial(_total, placers, directions), what)
 
 
-def _total(placers: list[Any] | None, block: Block) -> Totals:
-    return total(block.X, _block_labels(placers, block))
+def _total(placers: list[Any] | None, directions: bool, block: Block) -> Totals:
+    X = unit_rows(block.X) if directions else block.X
+    return total(X, _block_labels(placers, block))
 
 
 def _block_labels(placers: list[Any] | None, block: Block) -> Ints:
@@ -300,18 +308,20 @@ def _block_labels(placers: list[Any] | None, block: Block) -> Ints:
 
 
 def _moved(run: Run, centers: Array) -> Run:
-    return replace(run, placer=Nearest(centers, np.arange(len(centers))), centers=centers)
+    assert isinstance(run.placer, Nearest)
+    placer = replace(run.placer, centers=centers, labels=np.arange(len(centers)))
+    return replace(run, placer=placer, centers=None if run.centers is None else centers)
 
 
 def _step_together(
-    reader: BlockReader, runs: list[Run], tolerance: float
+    reader: BlockReader, runs: list[Run], tolerance: float, directions: bool
 ) -> tuple[list[Run], Totals, int]:
     """Lloyd's iterations of all runs, one pass each.
 
     The sums are those of the centres that are returned.
     """
     for step in range(1, MOST_STEPS + 1):
-        totals = sum_up(reader, _placers(runs), f"k-means, pass {step}")
+        totals = sum_up(reader, _placers(runs), f"k-means, pass {step}", directions)
         moved = [_to_means(run, totals, r) for r, run in enumerate(runs)]
         shift = max(
             ((_centers(new) - _centers(old)) ** 2).sum()
@@ -331,14 +341,14 @@ def _to_means(run: Run, totals: Totals, r: int) -> Run:
     return _moved(run, centers)
 
 
-def _mini_batches(reader: BlockReader, runs: list[Run]) -> list[Run]:
+def _mini_batches(reader: BlockReader, runs: list[Run], directions: bool) -> list[Run]:
     """Move the centres towards the means of each batch in one pass, less for larger clusters."""
     counts = [
         np.bincount(run.labels[run.labels >= 0], minlength=len(_centers(run))).astype(float)
         for run in runs
     ]
     for X in _batches(block.X for block in reader.map(lambda block: block, "mini-batches")):
-        sums = total(X, place(_placers(runs), X))
+        sums = total(unit_rows(X) if directions else X, place(_placers(runs), X))
         for r, run in enumerate(runs):
             names, part = sums.names[r], slice(sums.start[r], sums.start[r + 1])
             centers = np.array(_centers(run), dtype=np.float64)

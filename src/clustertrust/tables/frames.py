@@ -38,7 +38,7 @@ def warn_of_columns(X: Any, names: Sequence[Any]) -> None:
 
     Columns without names, such as those of embeddings, raise no warning, nor do sparse ones.
     """
-    if len(names) < 2 or len(X) < 3 or not isinstance(X, np.ndarray):
+    if not isinstance(X, np.ndarray) or len(names) < 2 or len(X) < 3:
         return
     ids = _warn_of_ids(X, names)
     others = [j for j in range(len(names)) if j not in ids]

@@ -1,0 +1,1 @@
+"""Topics of documents: which clusterer and geometry ranks best, and the adapter with BERTopic."""
