@@ -139,6 +139,8 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         "birch", "spectral", "agglomerative", "bisecting-kmeans", "hdbscan", "leiden"; any
         scikit-learn clusterer, mixture or Pipeline, which is cloned and gets a new seed for each
         run; a function `(X, rng) -> labels`. The runs take the clusterers of a list in turn.
+        "kmeans" is a k-means of our own, from scikit-learn's starts and the same but for rounding;
+        ``KMeans(n_init=1)`` is scikit-learn's to the last bit.
     n_runs : int, "auto" or Runs
         Number R of runs, at least 2. "auto": at least 20, then ten more at a time until 95 % of the
         scores are within 0.05 of those of many runs (1.96 standard errors), and their order has
