@@ -8,7 +8,7 @@ are equally good nobody can say which one the package takes, so tests that compa
 from collections import Counter
 from fractions import Fraction
 from itertools import combinations, permutations
-from math import dist, exp, nan, sqrt
+from math import dist, exp, inf, nan, sqrt
 from statistics import fmean, pstdev
 
 import numpy as np
@@ -311,6 +311,11 @@ def self_tuned(links, scales):
     }
 
 
+def stretched(links, weights):
+    """{i: {j: distance / weight}}."""
+    return {i: {j: d / weights[i][j] for j, d in near.items()} for i, near in links.items()}
+
+
 def walk_shares(weights, run, steps):
     """{cluster: share} of the walks from each point that end in it, among ends that are assigned."""
     n = len(run)
@@ -334,17 +339,43 @@ def walk_shares(weights, run, steps):
     return found
 
 
-def graph_silhouettes(weights, labels, steps):
-    """Eq. (1) with 1 - share in place of the distance."""
+def graph_silhouettes(weights, labels, steps, lengths):
+    """Eq. (1) with 1 - share in place of the distance, times Eq. (1) with lengths of paths; the
+    lower one where one of them is not above 0.
+    """
+    D = shortest_paths(lengths)
     s = np.full(labels.shape, nan)
     for r, run in enumerate(labels.T.tolist()):
         shares = walk_shares(weights, run, steps)
-        sizes = Counter(label for label in run if label >= 0)
+        members = {c: [j for j in range(len(run)) if run[j] == c] for c in set(run) - {-1}}
         for i, own in enumerate(run):
             if own < 0:
                 continue
-            a = 1 - shares[i].get(own, 0.0)
-            b = min((1 - shares[i].get(c, 0.0) for c in sizes if c != own), default=None)
-            lone = b is None or sizes[own] == 1 or max(a, b) < 1e-12
-            s[i, r] = 0.0 if lone else (b - a) / max(a, b)
+            outside = {c: 1 - shares[i].get(c, 0.0) for c in members}
+            away = {}
+            for c, of in members.items():
+                others = [D[i, j] for j in of if j != i]
+                away[c] = sum(others) / max(1, len(others))
+            by_walk, by_path = (
+                _one_silhouette(values, own, len(members[own]) == 1) for values in (outside, away)
+            )
+            both = by_walk > 0 and by_path > 0
+            s[i, r] = by_walk * by_path if both else min(by_walk, by_path)
     return s
+
+
+def _one_silhouette(values, own, lone):
+    """Eq. (1) from {cluster: dissimilarity}; 0 for a lone point."""
+    a, b = values[own], min((v for c, v in values.items() if c != own), default=None)
+    if b is None or lone or max(a, b) < 1e-12:
+        return 0.0
+    return (b - a) / max(a, b)
+
+
+def shortest_paths(lengths):
+    """All lengths of paths by Floyd and Warshall; no path: 10 times the longest, or 1."""
+    n = len(lengths)
+    D = np.array([[0.0 if i == j else lengths[i].get(j, inf) for j in range(n)] for i in range(n)])
+    for k in range(n):
+        D = np.minimum(D, D[:, [k]] + D[[k]])
+    return np.minimum(D, 10 * D[inf > D].max() or 1.0)

@@ -14,7 +14,7 @@ from scipy.stats import binom
 from sklearn.datasets import load_iris, make_blobs
 from templates import null_reference
 
-from clustertrust import CAKE, Runs
+from clustertrust import CAKE, Runs, choose_k
 from clustertrust.null import DEFAULT, FAMILIES
 from clustertrust.null.reference import p_value
 from clustertrust.null.templates import far_out
@@ -445,3 +445,28 @@ def test_bad_data():
         null_reference(BLOBS, 3, n_runs="auto")
     with pytest.raises(ValueError, match="missing or infinite"):
         null_reference(np.where(BLOBS > 5, np.nan, BLOBS), 3)
+
+
+def test_a_summary_quotes_other_tests_and_where_they_disagree():
+    cake = CAKE(3, n_runs=5, random_state=0).fit(BLOBS)
+    null = null_reference(BLOBS, 3, n_runs=5, random_state=0, n_surrogates=19)
+    text = cake.summary(tests=[null])
+    assert f"null_reference: {null.verdict()}" in text
+    assert null.structured
+    assert "disagree" not in text
+    # The data are the same, but a stricter level finds nothing.
+    doubtful = replace(null, level=0.01)
+    assert "\n  They disagree: " in cake.summary(tests=[doubtful])
+    with pytest.raises(ValueError, match="tests=3 has no verdict; give results of null_reference"):
+        cake.summary(tests=[3])
+
+
+def test_a_summary_quotes_a_choice_of_k():
+    cake = CAKE(8, n_runs=5, random_state=0).fit(BLOBS)
+    profile = choose_k(BLOBS, range(2, 5), CAKE(random_state=0), null=None)
+    text = cake.summary(tests=[profile])
+    assert f"choose_k: {profile.verdict()}" in text
+    assert "this fit has 8 clusters, which is not among the plausible numbers" in text
+    other = choose_k(BLOBS[:-1], range(2, 5), CAKE(random_state=0), null=None)
+    with pytest.raises(ValueError, match="rows, and these are"):
+        cake.summary(tests=[other])

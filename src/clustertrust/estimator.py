@@ -5,7 +5,7 @@ Both check their input, call the parts of the package, and store what they retur
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Unpack
@@ -47,9 +47,11 @@ from clustertrust.results import Confidence, Explanation, frame_of
 from clustertrust.scoring.convergence import build_until_converged
 from clustertrust.scoring.model import Model, Silhouettes, build_model
 from clustertrust.scoring.settings import Scoring, Settings
+from clustertrust.storage import named_damage
 from clustertrust.streaming.dask_passes import DaskReader, score_on_dask
 from clustertrust.streaming.passes import BlockReader, reader_of
 from clustertrust.streaming.stream import BlockScorer, collect, fit_stream
+from clustertrust.summary import Tested, summarize
 from clustertrust.tables import warn_of_columns, warn_of_distances
 
 # Fields of `Confidence` that a fitted estimator has as attributes, with a trailing underscore.
@@ -137,6 +139,8 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         "birch", "spectral", "agglomerative", "bisecting-kmeans", "hdbscan", "leiden"; any
         scikit-learn clusterer, mixture or Pipeline, which is cloned and gets a new seed for each
         run; a function `(X, rng) -> labels`. The runs take the clusterers of a list in turn.
+        "kmeans" is a k-means of our own, from scikit-learn's starts and the same but for rounding;
+        ``KMeans(n_init=1)`` is scikit-learn's to the last bit.
     n_runs : int, "auto" or Runs
         Number R of runs, at least 2. "auto": at least 20, then ten more at a time until 95 % of the
         scores are within 0.05 of those of many runs (1.96 standard errors), and their order has
@@ -636,12 +640,12 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
             If the file is damaged, of another version, or not a model.
         """
         stored = load_model(path)
-        try:
+        with named_damage(Path(path)):
+            odd = sorted(stored.params.keys() ^ cls().get_params(deep=False).keys())
+            if odd:
+                raise ValueError(f"its parameters lack, or should not have, {', '.join(odd)}")
             cake = cls(**stored.params)
-        except TypeError as error:
-            raise ValueError(
-                f"{str(path)!r} is damaged: its parameters are not those of CAKE ({error})."
-            ) from error
+            Settings.from_estimator(cake)
         cake._keep(stored.X, stored.model, stored.confidence)
         cake._set_columns(stored.about["n_features_in"], stored.about["feature_names"])
         if "mixed" in stored.about:
@@ -655,14 +659,18 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         for name in RESULTS:
             setattr(self, f"{name}_", getattr(confidence, name))
 
-    def summary(self, threshold: float | None = None, points: int = 5) -> str:
+    def summary(
+        self, threshold: float | None = None, points: int = 5, tests: Iterable[Tested] = ()
+    ) -> str:
         """Return a short text: score quantiles, a table by cluster, reasons, ambiguous points.
 
         The table gives the share of each cluster's points whose score is not above `threshold`;
-        reasons use the same threshold. `points` is the number of ambiguous points to list.
+        reasons use the same threshold. `points` is the number of ambiguous points to list. `tests`
+        are results of :func:`~clustertrust.null_reference` and :func:`~clustertrust.choose_k` for
+        the same data: their verdicts are quoted, and where they disagree the text says so.
         """
         check_is_fitted(self)
-        return self.confidence_.summary(threshold, points)
+        return summarize(self.confidence_, threshold=threshold, points=points, tests=tests)
 
     def explain(self, point: Any, threshold: float | None = None) -> Explanation:
         """Explain the score of a point: votes, rival cluster, weak component, reason.

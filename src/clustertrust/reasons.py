@@ -74,6 +74,14 @@ def above(scores: Any, threshold: float) -> Bools:
     return np.asarray(scores) > threshold
 
 
+def error_text(error: float) -> str:
+    """Return a standard error to stand after a score; empty for 0.
+
+    Rounded up: "± 0.000" would say that nothing can move the score.
+    """
+    return f" ± {max(error, 0.001):.3f}" if error > 0 else ""
+
+
 def first_threshold(scores: Any) -> float:
     """Return a threshold to start with: half of the median score, rounded down to two digits.
 

@@ -6,13 +6,14 @@ A :class:`Summary` is made from a whole table (:func:`summary_of`), or summed ov
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pandas as pd
 
-from clustertrust._errors import Message
+from clustertrust._errors import Message, ParameterError
 from clustertrust._types import Floats, Ints
 from clustertrust._validation import check_count
 from clustertrust.columns import COLUMNS
@@ -25,7 +26,7 @@ from clustertrust.notes import (
     note_on_single_points,
     notes_on,
 )
-from clustertrust.reasons import Cut, above, cut
+from clustertrust.reasons import NO_STRUCTURE, Cut, above, cut
 
 if TYPE_CHECKING:
     from clustertrust.results import Confidence
@@ -35,6 +36,17 @@ QUANTILE_NAMES = {"minimum": 0.0, "25%": 0.25, "median": 0.5, "75%": 0.75, "maxi
 AMBIGUOUS = 5
 # For the quantiles of scores that come in blocks.
 BINS = 10_000
+
+
+class Tested(Protocol):
+    """What has tested the same data for structure: a `NullReference` or a `KProfile`."""
+
+    @property
+    def structured(self) -> bool | None:
+        """Whether there is structure; None if that was not tested."""
+
+    def verdict(self) -> str:
+        """Return that in words."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +61,7 @@ class Summary:
     ambiguous : the points with the lowest scores
     cut : where the scores are cut, and why there
     verdict : whether there is structure; None if that is not known
+    quoted : verdicts of other tests of the same data, and whether they disagree
     notes : what the numbers do not say by themselves
     """
 
@@ -59,6 +72,7 @@ class Summary:
     cut: Cut
     verdict: str | Message | None = None
     notes: tuple[str | Message, ...] = ()
+    quoted: tuple[str, ...] = ()
 
     def text(self, headline: str) -> str:
         """Return the summary in words: the verdict, a headline, and what follows."""
@@ -71,6 +85,7 @@ class Summary:
         return "\n\n".join(
             [
                 *([] if self.verdict is None else [str(self.verdict)]),
+                *(["\n".join(self.quoted)] if self.quoted else []),
                 headline,
                 *(f"Note: {note}" for note in self.notes),
                 f"Scores (0: ambiguous, 1: sure)\n{text(self.scores.to_frame().T)}",
@@ -120,13 +135,64 @@ def summary_of_confidence(
 
 
 def summarize(
-    confidence: Confidence, *, threshold: float | None = None, points: int = AMBIGUOUS
+    confidence: Confidence,
+    *,
+    threshold: float | None = None,
+    points: int = AMBIGUOUS,
+    tests: Iterable[Tested] = (),
 ) -> str:
-    """Write quantiles of the scores, a table by cluster, reasons and ambiguous points as text."""
+    """Write quantiles of the scores, a table by cluster, reasons and ambiguous points as text.
+
+    The verdicts of `tests` of the same data are quoted.
+    """
     confidence = confidence.compute()
     n, k = len(confidence.scores), confidence.n_clusters
     summary = summary_of_confidence(confidence, threshold=threshold, points=points)
+    summary = replace(summary, quoted=quote(summary.cut, tests, n, k))
     return summary.text(headline(n, k, confidence.ensemble, confidence.geometry_method))
+
+
+def quote(at: Cut, tests: Iterable[Tested], n: int, k: int) -> tuple[str, ...]:
+    """Return the verdicts of tests of the same data, each with how it differs from this one."""
+    lines = []
+    for test in tests:
+        rows = getattr(test, "n_rows", n)
+        if not hasattr(test, "verdict") or not hasattr(test, "structured"):
+            raise ParameterError(
+                "tests", test, "has no verdict", "give results of null_reference or choose_k"
+            )
+        if rows != n:
+            raise ParameterError(
+                "tests", test, f"is about {rows} rows, and these are {n}", "test the same data"
+            )
+        lines.append(f"{_NAMES.get(type(test).__name__, type(test).__name__)}: {test.verdict()}")
+        lines += [f"  They disagree: {why}." for why in _differences(at, test, k)]
+    return tuple(lines)
+
+
+# The functions whose results are quoted.
+_NAMES = {"NullReference": "null_reference", "KProfile": "choose_k"}
+
+
+def _differences(at: Cut, test: Tested, k: int) -> list[str]:
+    """Return how a test contradicts the share of rows above chance, or the number of clusters."""
+    found = []
+    if at.share is not None and test.structured is not None:
+        some = at.share > NO_STRUCTURE
+        if some and not test.structured:
+            found.append(
+                f"{at.share:.0%} of the rows score above chance, but the data as a whole do not "
+                "stand out from one cloud. Look at the clusters before you rely on them"
+            )
+        elif test.structured and not some:
+            found.append(
+                "the data as a whole stand out from one cloud, but hardly a row scores above "
+                f"chance. There may be clusters, but not these {k}"
+            )
+    best = getattr(test, "best", None)
+    if best is not None and best not in (1, k) and k not in test.plausible:  # type: ignore[attr-defined]
+        found.append(f"this fit has {k} clusters, which is not among the plausible numbers")
+    return found
 
 
 def headline(points: int, clusters: int, ensemble: Ensemble, geometry: str) -> str:

@@ -99,8 +99,7 @@ class ConvergenceDisplay(ConfidenceDisplay):
     medians : (p,) array
         Median of all scores.
     settled : float
-        The 95 % quantile of the standard errors from which on ``n_runs="auto"`` stops, if the order
-        of the scores has settled as well.
+        The 95 % quantile of the standard errors above which ``n_runs="auto"`` does not stop.
     missing : str
         Note below the plot about points without a score.
 

@@ -1,9 +1,12 @@
-"""A walk and cells → how much of a short random walk ends outside of each cluster."""
+"""A walk and cells → how much of a short random walk ends outside of each cluster, and how far off
+the clusters are along the links.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -14,7 +17,8 @@ from clustertrust._parallel import blocks, count_threads, map_blocks, memory_bud
 from clustertrust._types import Floats, Ints, Result
 from clustertrust.cells import Cells
 from clustertrust.distances.dissimilarity import ROUNDING, Dissimilarity, Reduce
-from clustertrust.distances.links import Walk
+from clustertrust.distances.links import FirstStep, Walk
+from clustertrust.distances.paths import Landmarks, Paths
 
 # Chosen by argument and measured beside others (experiments/research/graph): one step looks only
 # at the neighbours, nearly all of which are in the own cluster; many steps leave small clusters.
@@ -27,10 +31,19 @@ class _BegunWalk:
     """A walk of new points whose first step is known."""
 
     steps: sparse.csr_array
-    first: sparse.csr_array
+    lengths: sparse.csr_array
+    first: FirstStep
 
-    def towards(self, X: Any) -> sparse.csr_array:
+    def towards(self, X: Any) -> FirstStep:
         return self.first
+
+
+def product(s: Floats, t: Floats) -> Floats:
+    """S t where both are above 0, else the lower one.
+
+    Walks see what is around a point, paths how far off the clusters are: both must speak for it.
+    """
+    return np.where((s > 0) & (t > 0), s * t, np.minimum(s, t))
 
 
 class GraphShares(Dissimilarity):
@@ -39,6 +52,9 @@ class GraphShares(Dissimilarity):
     Ends at points that a run does not assign do not count. A point without a link has share 0 of
     every cluster, so its silhouette is 0. O(links · clusters · steps), once for all runs; a walk
     may come back, so the point itself counts, as it does in the space of a kernel.
+
+    Silhouettes of shares alone are near 1 wherever no border is in sight, in data without clusters
+    too. So they are multiplied by those of the mean lengths of paths to the clusters.
     """
 
     leaves_self_out = False
@@ -51,7 +67,7 @@ class GraphShares(Dissimilarity):
 
     def map(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
         """Return the dissimilarities of unseen points; all runs at once."""
-        return self._map_walks(self.walk.towards(X), reduce)
+        return self._map_walks(self.walk.towards(X).chances, reduce)
 
     def map_training(self, reduce: Reduce[Result]) -> Iterator[Result]:
         """Return the dissimilarities of the training points; all runs at once."""
@@ -68,15 +84,24 @@ class GraphShares(Dissimilarity):
 
         Some runs at a time, so that a value for each point and cluster of these fits into memory.
         """
-        cells = self.cells
-        walk = self.walk if X is None else _BegunWalk(self.walk.steps, self.walk.towards(X))
+        cells, walk, links = self.cells, self.walk, None
+        if X is not None:
+            walk = _BegunWalk(walk.steps, walk.lengths, walk.towards(X))
+            links = walk.first.lengths
         parts = []
         for runs in self._groups():
             of_runs = Cells(cells.rows[:, runs], cells.cell_of, cells.counts, cells.names[runs])
             group = GraphShares(of_runs, walk, n_steps=self.n_steps, n_jobs=self.n_jobs)
-            parts.append(super(GraphShares, group).silhouettes(own[:, runs], X, training=training))
+            walks, near = super(GraphShares, group).silhouettes(own[:, runs], X, training=training)
+            along = Paths(of_runs, self._landmarks, n_jobs=self.n_jobs)
+            paths, _ = along.silhouettes(own[:, runs], links, training=training)
+            parts.append((product(walks, paths), near))
         s, nearest = zip(*parts, strict=True)
         return np.hstack(s), np.hstack(nearest)
+
+    @cached_property
+    def _landmarks(self) -> Landmarks:
+        return Landmarks.among(self.walk.lengths, self.cells)
 
     def _groups(self) -> Iterator[slice]:
         """Cut the runs into groups: a number for each point and cluster fits into the budget."""

@@ -1,4 +1,4 @@
-"""Points, distances or weights → a random walk on links between neighbours.
+"""Points, distances or weights → a random walk on links between neighbours, and their lengths.
 
 A link between i and j has the weight exp(-d² / (σ_i σ_j)) of the self-tuning kernel, where σ is the
 distance to a point's 7th neighbour. A step takes a link in proportion to its weight.
@@ -7,7 +7,7 @@ distance to a point's 7th neighbour. A step takes a link in proportion to its we
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -18,17 +18,35 @@ from clustertrust.distances.metrics import EUCLIDEAN, Metric
 from clustertrust.distances.neighbors import SCALE_NEIGHBOR, Neighbors, drop_self
 from clustertrust.distances.precomputed import check_entries
 
+# Of the exponent of a weight, so that lengths of paths keep their digits.
+STEEPEST = 20.0
+
+
+class FirstStep(NamedTuple):
+    """Links of new points to the training points, (b, n).
+
+    Attributes
+    ----------
+    chances : of each step; a row has the sum 1, or no entry if there is no link
+    lengths : of the links
+    """
+
+    chances: sparse.csr_array
+    lengths: sparse.csr_array
+
 
 class Walk(Protocol):
     """A random walk on the training points.
 
     `steps` (n, n) is the chance of each step. A row has the sum 1, or no entry if there is no link.
+    `lengths` (n, n) are those of the links.
     """
 
     steps: sparse.csr_array
+    lengths: sparse.csr_array
 
-    def towards(self, X: Any) -> sparse.csr_array:
-        """Return the chance (b, n) of the first step of new points."""
+    def towards(self, X: Any) -> FirstStep:
+        """Return the links of new points."""
 
 
 class NearestWalk:
@@ -50,13 +68,13 @@ class NearestWalk:
         self._tree = Neighbors(X, n_jobs) if metric.is_euclidean else None
         links = _to_nearest(*drop_self(*self._nearest(X, min(k, n - 1) + 1)), n)
         self._scales = _Scales.of_links(links)
-        self.steps = self._scales.steps(links.both_ways(np.minimum), own=True)
+        self.steps, self.lengths = self._scales.step(links.both_ways(np.minimum), own=True)
 
-    def towards(self, X: Any) -> sparse.csr_array:
-        """Return the chance (b, n) of the first step of new points: to their k nearest."""
+    def towards(self, X: Any) -> FirstStep:
+        """Return the links of new points: to their k nearest."""
         n = self.steps.shape[0]
         links = _to_nearest(*self._nearest(X, min(self.k, n)), n)
-        return self._scales.steps(links, own=False)
+        return self._scales.step(links, own=False)
 
     def _nearest(self, X: Any, k: int) -> tuple[Floats, Ints]:
         """Return the distances to the k nearest training points and their positions: (b, k)."""
@@ -73,22 +91,27 @@ class DistanceWalk:
     def __init__(self, X: Any) -> None:
         links = _stored(X, "distance", own=True).both_ways(np.minimum)
         self._scales = _Scales.of_links(links)
-        self.steps = self._scales.steps(links, own=True)
+        self.steps, self.lengths = self._scales.step(links, own=True)
 
-    def towards(self, X: Any) -> sparse.csr_array:
-        """Return the chance of the first step of new points, rows of distances (b, n)."""
-        return self._scales.steps(_stored(X, "distance", own=False), own=False)
+    def towards(self, X: Any) -> FirstStep:
+        """Return the links of new points, rows of distances (b, n)."""
+        return self._scales.step(_stored(X, "distance", own=False), own=False)
 
 
 class WeightWalk:
-    """The walk on given weights (n, n), such as connectivities; entries of 0 are no links."""
+    """The walk on given weights (n, n), such as connectivities; entries of 0 are no links.
+
+    A link is as long as the inverse of its weight: as resistances are, where weights conduct.
+    """
 
     def __init__(self, X: Any) -> None:
-        self.steps = _in_proportion(_stored(X, "weight", own=True).both_ways(np.maximum))
+        links = _stored(X, "weight", own=True).both_ways(np.maximum)
+        self.steps, self.lengths = _in_proportion(links), _resistances(links)
 
-    def towards(self, X: Any) -> sparse.csr_array:
-        """Return the chance of the first step of new points, rows of weights (b, n)."""
-        return _in_proportion(_stored(X, "weight", own=False))
+    def towards(self, X: Any) -> FirstStep:
+        """Return the links of new points, rows of weights (b, n)."""
+        links = _stored(X, "weight", own=False)
+        return FirstStep(_in_proportion(links), _resistances(links))
 
 
 def as_distances(X: Any) -> sparse.csr_array:
@@ -209,17 +232,23 @@ class _Scales:
         floor = float(positive.min()) if positive.size else np.inf
         return cls(np.maximum(scale, floor), floor)
 
-    def steps(self, links: _Links, *, own: bool) -> sparse.csr_array:
-        """Return the chance of each step; `own`: links among the training points.
+    def step(self, links: _Links, *, own: bool) -> FirstStep:
+        """Return the chance of each step, and lengths; `own`: links among the training points.
 
-        The largest weight of a row is 1 before the rest is computed, so that no row vanishes.
+        The largest weight of a row is 1 before the rest is computed, so that no row vanishes. A
+        length is the distance divided by the weight: a link that leaps over a gap is a long one.
         """
         start = self.scale if own else np.maximum(_to_seventh(links), self.floor)
         exponents = links.values / start[links.source] * (links.values / self.scale[links.target])
         least = np.full(links.shape[0], np.inf)
         np.minimum.at(least, links.source, exponents)
         weights = np.exp(least[links.source] - exponents)
-        return _in_proportion(_Links(links.source, links.target, weights, links.shape))
+        lengths = links.values * np.exp(np.minimum(exponents, STEEPEST))
+        ends = links.source, links.target
+        return FirstStep(
+            _in_proportion(_Links(*ends, weights, links.shape)),
+            sparse.csr_array((lengths, ends), shape=links.shape),
+        )
 
 
 def _to_seventh(links: _Links) -> Floats:
@@ -239,3 +268,10 @@ def _in_proportion(links: _Links) -> sparse.csr_array:
     source, target = links.source[there], links.target[there]
     chances = links.values[there] / total[source]
     return sparse.csr_array((chances, (source, target)), shape=links.shape)
+
+
+def _resistances(links: _Links) -> sparse.csr_array:
+    """Return 1 / weight of each link whose weight is not 0."""
+    there = links.values > 0
+    ends = links.source[there], links.target[there]
+    return sparse.csr_array((1.0 / links.values[there], ends), shape=links.shape)

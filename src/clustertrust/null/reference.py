@@ -198,7 +198,7 @@ class NullReference:
                 f"  {name}: {null.mean():.3f} ± {null.std():.3f} in {len(null)} surrogates, "
                 f"{p_text(self.p_values[name], len(null))}{aside}"
             )
-        lines.append(self._verdict())
+        lines.append(self.verdict())
         if len(self.far_out):
             lines.append(warning_of(self.far_out))
         table = self.clusters().to_string(float_format=lambda value: f"{value:.3f}")
@@ -206,7 +206,8 @@ class NullReference:
             [*lines, "", "By cluster, against the best cluster of each surrogate", table]
         )
 
-    def _verdict(self) -> str:
+    def verdict(self) -> str:
+        """Return whether the data are structured, in words."""
         if self.structured:
             rivals = " and the ".join(self.verdict_families)
             return (

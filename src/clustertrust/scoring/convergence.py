@@ -14,18 +14,25 @@ from clustertrust.ensemble import Ensemble, assemble
 from clustertrust.ensemble.building import check_enough
 from clustertrust.ensemble.fitting import Run
 from clustertrust.ensemble.recipe import draw_seeds, run_all, spawn_seeds
+from clustertrust.geometry.component import NORMALIZATIONS
 from clustertrust.geometry.measuring import measure
 from clustertrust.scoring.components import fused_parts
-from clustertrust.scoring.jackknife import Z, unseen_errors
+from clustertrust.scoring.jackknife import unseen_errors
 from clustertrust.scoring.model import Silhouettes, match_ensemble
 from clustertrust.scoring.settings import Scoring, Settings
 
-FEWEST_RUNS, BATCH_RUNS, MOST_RUNS = 20, 10, 500
+# A batch adds half of the runs so far, up to a limit: each costs a pass over the distances.
+FEWEST_RUNS, LARGEST_BATCH, MOST_RUNS = 20, 50, 1000
 # Largest error of a score, as a share of the spread between points: scores have no fixed scale
 # (those of kernel silhouettes are all small), and it is their order that counts.
 CONVERGED = 0.1
-# Half the width of the 95 % interval that all but a few points must stay within.
+# How far all but a few points may move.
 WITHIN, MOST_POINTS = 0.05, 0.95
+# Standard errors that must fit into it. One run moves many points at once, so that an interval of
+# 95 % would be left by most points of one data set in twenty.
+SURE = 2.58
+# Probability that a kind of run which would move the scores farther has been seen.
+SEEN = 0.9
 
 
 def relative_error(scores: Floats, errors: Floats) -> float:
@@ -40,10 +47,28 @@ def relative_error(scores: Floats, errors: Floats) -> float:
     return 0.0 if error < 1e-6 else np.inf
 
 
-def half_width(standard_errors: Floats) -> float:
-    """Return half the width of the 95 % interval that `MOST_POINTS` of the scores keep to."""
-    finite = standard_errors[np.isfinite(standard_errors)]
-    return Z * float(np.quantile(finite, MOST_POINTS)) if finite.size else np.inf
+def unseen_moves(scored: Mapping[str, Any], runs: Ints, scoring: Scoring) -> Floats:
+    """Return how far the scores move if the largest share of runs that may be missing turns up.
+
+    A kind of run with a share q is missing from R runs with probability (1 - q)^R, so q is at most
+    1 - (1 - `SEEN`)^(1 / R), about 2.3 / R. Such a run disagrees with the others on a point, whose
+    silhouette it makes 0: c falls by 2q of itself, μ by q, and σ, which grows with √q, rises most.
+    So an optimum that 1 % of the starts reach moves scores by 0.05, and only hundreds of runs find
+    it.
+    """
+    q = 1.0 - (1.0 - SEEN) ** (1.0 / np.maximum(runs, 1))
+    c, mean, std = (scored[name] for name in ("stability", "silhouette_mean", "silhouette_std"))
+    less = (1.0 - q) * mean
+    wider = np.sqrt(np.maximum((1.0 - q) * (std**2 + mean**2) - less**2, 0.0))
+    g = NORMALIZATIONS[scoring.normalization](less, wider)
+    moved = scoring.fusion((1.0 - 2.0 * q) * c, g, *fused_parts(scored))
+    return np.asarray(np.abs(scored["scores"] - moved))
+
+
+def largest_move(moves: Floats) -> float:
+    """Return how far `MOST_POINTS` of the scores may be off at most."""
+    finite = moves[np.isfinite(moves)]
+    return float(np.quantile(finite, MOST_POINTS)) if finite.size else np.inf
 
 
 def _jackknife_alone(scored: Mapping[str, Any], runs: Ints, scoring: Scoring) -> Floats:
@@ -61,9 +86,10 @@ def _jackknife_alone(scored: Mapping[str, Any], runs: Ints, scoring: Scoring) ->
 def build_until_converged(X: Any, settings: Settings) -> tuple[Ensemble, Silhouettes]:
     """Add runs until the scores have settled, in their order and in their level.
 
-    That is until `relative_error` is at most `CONVERGED` and `half_width` at most `WITHIN`.
-    Returns the ensemble with the silhouettes of its runs. Fits and silhouettes of earlier batches
-    are kept: a batch costs its own fits and one pass over the distances.
+    That is until `relative_error` is at most `CONVERGED`, and for `MOST_POINTS` of the points
+    `SURE` jackknife errors and `unseen_moves` are at most `WITHIN`. Returns the ensemble with the
+    silhouettes of its runs. Fits and silhouettes of earlier batches are kept: a batch costs its own
+    fits and one pass over the distances.
     """
     recipe, scoring = settings.recipe, settings.scoring
     if recipe.runs.checkpoint is not None:
@@ -82,7 +108,7 @@ def build_until_converged(X: Any, settings: Settings) -> tuple[Ensemble, Silhoue
     nearest = np.empty((X.shape[0], 0), dtype=np.int32)
     tried = 0
     while True:
-        size = FEWEST_RUNS if tried == 0 else BATCH_RUNS
+        size = FEWEST_RUNS if tried == 0 else min(tried // 2, LARGEST_BATCH, MOST_RUNS - tried)
         numbered = list(enumerate(spawn_seeds(entropy, size, first=tried), start=tried))
         batch = run_all(X, recipe, numbered)
         tried += size
@@ -97,8 +123,9 @@ def build_until_converged(X: Any, settings: Settings) -> tuple[Ensemble, Silhoue
             model = match_ensemble(ensemble, scoring).with_components(X)
             scored = model.training_fields(X, (s, nearest), quiet=True)
             counted = scoring.count_runs(ensemble.labels)
-            error = relative_error(scored["scores"], _jackknife_alone(scored, counted, scoring))
-            width = half_width(scored["standard_errors"])
+            seen = _jackknife_alone(scored, counted, scoring)
+            error = relative_error(scored["scores"], seen)
+            width = largest_move(np.maximum(SURE * seen, unseen_moves(scored, counted, scoring)))
             if (error <= CONVERGED and width <= WITHIN) or tried >= MOST_RUNS:
                 break
         elif tried >= MOST_RUNS:
