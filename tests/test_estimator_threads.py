@@ -180,7 +180,8 @@ def test_filters_that_another_thread_puts_back_during_a_fit(monkeypatch):
 
     monkeypatch.setattr(KMeans, "_init_centroids", functools.wraps(start)(slow))
     before = state_of_warnings()
-    thread = threading.Thread(target=fitted, kwargs={"n_jobs": 1}, daemon=True)
+    settings = {"n_jobs": 1, "clusterer": KMeans(n_init=1)}
+    thread = threading.Thread(target=fitted, kwargs=settings, daemon=True)
     thread.start()
     assert started.wait(30)
     with warnings.catch_warnings():

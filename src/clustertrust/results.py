@@ -12,6 +12,7 @@ from typing import Annotated, Any, Self, Unpack
 import numpy as np
 import pandas as pd
 
+from clustertrust._notebook import confidence_html
 from clustertrust._shares import percents
 from clustertrust._types import Array, Floats, Ints
 from clustertrust._validation import (
@@ -555,6 +556,10 @@ class Confidence(Record):
         options.setdefault("null_scores", whole.null_quantiles)
         options.setdefault("findings", whole.findings())
         write_report(path, table, X, votes=votes, **options)
+
+    def _repr_html_(self) -> str | None:
+        """Return what a notebook shows; nothing where the scores are not in memory."""
+        return None if is_dask(self.scores) else confidence_html(self)
 
     def summary(self, threshold: float | None = None, points: int = 5) -> str:
         """Return a short text: score quantiles, a table by cluster, reasons, ambiguous points."""
