@@ -255,6 +255,27 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
     'geometry'
     """
 
+    # For type checkers: `fit` sets them by the names of the results.
+    scores_: Floats
+    stability_: Floats
+    geometry_: Floats
+    silhouette_mean_: Floats
+    silhouette_std_: Floats
+    standard_errors_: Floats
+    labels_: Ints
+    consensus_strength_: Floats
+    votes_: Floats
+    rival_: Ints
+    reference_run_: int
+    geometry_method_: str
+    ensemble_: Ensemble
+    n_runs_: int
+    sampling_error_: float
+    unassigned_: str
+    persistence_: Floats | None
+    second_opinions_: Floats | None
+    second_choice_: Ints | None
+
     def __init__(
         self,
         n_clusters: int | None = None,
