@@ -254,6 +254,12 @@ def test_fuzz(seconds="3600"):
 
 
 @task
+def test_faults():
+    """Every step at which a disk can fail, and every allocation of the readers; takes long."""
+    pytest(full(), "-q", "tests/test_faults_steps.py", CLUSTERTRUST_ALL_FAULTS="1")
+
+
+@task
 def test_gpu():
     """The tests of the GPU, with a Python that has CuPy."""
     words = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "gpu", "tests/test_gpu.py")
