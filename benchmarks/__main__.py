@@ -28,6 +28,7 @@ FULL = [
     "settling",
     "unseen",
     "reasons",
+    "opinions",
     "choose_k",
     "learning",
     "reading",

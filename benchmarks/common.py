@@ -47,6 +47,7 @@ CLAIMS = {
             "whole",
             "startup",
             "reasons",
+            "opinions",
             "choose_k",
             "tiles",
         ),
