@@ -3,6 +3,7 @@
 Each task sets up its own virtual environment, and again when what it depends on has changed.
 """
 
+import hashlib
 import os
 import re
 import shutil
@@ -38,6 +39,8 @@ CORE = [
 PLAIN_ENV = {"CLUSTERTRUST_REQUIRE_ALL": "", "PYTHONPATH": ""}
 # One test process per core: threads of BLAS in each would wait for one another.
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+ROOMS = ("benchmarks", "experiments")
+SUMS = ROOT / "experiments" / "SHA256SUMS"
 TASKS = {}
 
 
@@ -230,10 +233,11 @@ def test_neighbours():
 @task
 def test_types():
     """A program of a user under `mypy --strict` and pyright."""
-    python = environment(".venv-types", "--editable", ".", "mypy", "pandas-stubs", "pyright")
+    # basedpyright is pyright with its own Node.js: it installs without a second registry.
+    python = environment(".venv-types", "--editable", ".", "basedpyright", "mypy", "pandas-stubs")
     program = "tests/typed_program.py"
-    run(python, "-m", "mypy", "--strict", "--config-file=", program)
-    run(python, "-m", "pyright", "--pythonpath", python, program)
+    run(python, "-m", "mypy", "--strict", "--follow-imports=silent", "--config-file=", program)
+    run(python, "-m", "basedpyright", "--level", "error", "--pythonpath", python, program)
     run(python, program)
 
 
@@ -247,6 +251,12 @@ def test_portable():
 def test_fuzz(seconds="3600"):
     """Random damage to files and arguments for some seconds."""
     run(full(), "-m", "fuzz", seconds, PYTHONPATH=os.pathsep.join(("tests", "src")))
+
+
+@task
+def test_faults():
+    """Every step at which a disk can fail, and every allocation of the readers; takes long."""
+    pytest(full(), "-q", "tests/test_faults_steps.py", CLUSTERTRUST_ALL_FAULTS="1")
 
 
 @task
@@ -291,9 +301,32 @@ def bench_full():
     bench("--full")
 
 
+def results():
+    """Return the committed files of results with their hashes, as lines of sha256sum."""
+    files = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.csv"))
+    files = [path for path in files if "quick" not in path.parts]
+    digest = hashlib.sha256
+    return [
+        f"{digest(path.read_bytes()).hexdigest()}  {path.relative_to(ROOT).as_posix()}"
+        for path in files
+    ]
+
+
+@task
+def hashes():
+    """Write the hashes of the committed results to experiments/SHA256SUMS."""
+    SUMS.write_text("\n".join(results()) + "\n", encoding="utf-8")
+
+
 @task
 def reproduce():
-    """Check as many committed numbers of the paper as ten minutes allow, and say which."""
+    """Check as many committed numbers of the paper as ten minutes allow, and say which.
+
+    Before that it says which files of results differ from those that were released.
+    """
+    released = SUMS.read_text(encoding="utf-8").splitlines()
+    changed = sorted({line.split()[1] for line in set(results()) ^ set(released)})
+    print(f"Results: {len(released)} files released, {len(changed)} differ.", *changed, sep="\n  ")
     run(full(), "-m", "experiments", "all", "--check", "--minutes", "10")
 
 

@@ -18,6 +18,7 @@ QUICK = [
     "many_cells",
     "tiles",
     "ensemble",
+    "cores",
     "medoids",
     "whole",
 ]

@@ -22,5 +22,5 @@ def run() -> Iterator[Row]:
         )
         work = f"choose_k, k from 2 to 12, n=2,000, d={d}, quick null"
         yield Row.within(
-            work, profile.median, "one CAKE.fit, k=8, R=20", fit.median, 20, profile.spread
+            work, profile.median, "one CAKE.fit, k=8, R=20", fit.median, 10, profile.spread
         )

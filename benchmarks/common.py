@@ -40,6 +40,7 @@ CLAIMS = {
             "many_cells",
             "fashion",
             "ensemble",
+            "cores",
             "medoids",
             "leiden",
             "learning",

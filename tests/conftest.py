@@ -98,7 +98,7 @@ def visit(chromium):
     def is_page(request):
         return request.resource_type == "document" and request.url.startswith("file:")
 
-    def open_report(file, **how):
+    def open_report(file, ready="body.ready", **how):
         size = {"viewport": {"width": 1280, "height": 900}}
         context = chromium.new_context(offline=True, **(size | how))
         contexts.append(context)
@@ -108,7 +108,7 @@ def visit(chromium):
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.on("request", lambda request: None if is_page(request) else wrong.append(request.url))
         page.goto(file.as_uri())
-        page.wait_for_selector("body.ready")
+        page.wait_for_selector(ready)
         return page
 
     yield open_report

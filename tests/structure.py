@@ -13,17 +13,6 @@ SOURCE = ROOT / "src" / "clustertrust"
 REFERENCE = ROOT / "docs" / "api"
 PUBLIC = ROOT / "tests" / "public.txt"
 
-# Their parameters are listed in the file too.
-WITH_PARAMETERS = (
-    "CAKE",
-    "anndata.score",
-    "audit",
-    "build_ensemble",
-    "choose_k",
-    "confidence",
-    "null_reference",
-)
-
 
 def modules() -> dict[str, Path]:
     """Return the files of the package by their dotted names."""
@@ -152,12 +141,28 @@ def public_object(name: str) -> Any:
 
 
 def public_lines() -> list[str]:
-    """Return the lines of the list of public names: one per name, and per parameter of some."""
-    lines = sorted(reference_names())
-    for name in WITH_PARAMETERS:
-        full = f"clustertrust.{name}"
-        lines += [f"{full}({own})" for own in inspect.signature(public_object(full)).parameters]
+    """Return the lines of the list of public names: one per name, parameter and public method."""
+    lines = []
+    for name in sorted(reference_names()):
+        thing = public_object(name)
+        lines += [name, *_parameters(name, thing)]
+        if inspect.isclass(thing):
+            for own, member in sorted(vars(thing).items()):
+                function = getattr(member, "__func__", member)  # of a class method
+                if not own.startswith("_") and inspect.isfunction(function):
+                    lines += [f"{name}.{own}", *_parameters(f"{name}.{own}", function)]
     return lines
+
+
+def _parameters(name: str, thing: Any) -> list[str]:
+    """Return a line for each parameter; none for what cannot be called, and for errors."""
+    if not callable(thing) or (inspect.isclass(thing) and issubclass(thing, Exception)):
+        return []
+    return [
+        f"{name}({own})"
+        for own in inspect.signature(thing).parameters
+        if own not in ("cls", "self")
+    ]
 
 
 if __name__ == "__main__":

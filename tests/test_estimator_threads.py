@@ -14,9 +14,21 @@ import pytest
 from fits import X, assert_same_fit, fitted
 from numpy.testing import assert_array_equal
 from sklearn.cluster import KMeans
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from clustertrust._parallel import collected_warnings, map_blocks, one_thread
+
+
+@pytest.fixture(autouse=True)
+def two_threads_from_outside():
+    """Give BLAS two threads, since `make test` gives each process one.
+
+    By threads that end: newer versions of threadpoolctl listen to the first one while it lives.
+    """
+    limits = []
+    in_threads(lambda: limits.append(threadpool_limits(2, user_api="blas")))
+    yield
+    in_threads(limits[0].restore_original_limits)
 
 
 def limits_of_thread_pools():
@@ -168,7 +180,8 @@ def test_filters_that_another_thread_puts_back_during_a_fit(monkeypatch):
 
     monkeypatch.setattr(KMeans, "_init_centroids", functools.wraps(start)(slow))
     before = state_of_warnings()
-    thread = threading.Thread(target=fitted, kwargs={"n_jobs": 1}, daemon=True)
+    settings = {"n_jobs": 1, "clusterer": KMeans(n_init=1)}
+    thread = threading.Thread(target=fitted, kwargs=settings, daemon=True)
     thread.start()
     assert started.wait(30)
     with warnings.catch_warnings():

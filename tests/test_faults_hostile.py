@@ -9,10 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sklearn
-from faulty import X, other, refused
+from click.testing import CliRunner
+from faulty import FAST, FRAME, X, other, refused, score
 from scipy import sparse
 
 from clustertrust import CAKE, Ensemble, Runs, build_ensemble
+from clustertrust.cli import cli
 from clustertrust.files import TableError, read_table
 from clustertrust.storage import read_arrays, write_arrays
 
@@ -356,3 +358,30 @@ def test_json_that_nests_without_end_is_refused(folder):
     archive("bad.npz", [("meta.json.npy", npy((len(deep),), "|u1", deep))])
     with pytest.raises(ValueError, match="is damaged"):
         CAKE.load("bad.npz")
+
+
+@pytest.mark.parametrize("part", ["params", "about", "preparation"])
+def test_keys_that_a_model_lacks_are_named(folder, part):
+    """By the command, too, which reads what the library does not."""
+    FRAME[:60].to_csv("x.csv", index=False)
+    score("x.csv", *FAST, "--model", "m")
+    meta, arrays = read_arrays(Path("m"), "model")
+
+    def keys(content):
+        held = content["params" if part == "params" else "about"]["dict"]
+        return held["preparation"]["dict"] if part == "preparation" else held
+
+    for key in sorted(keys(meta)):
+        if key == "preparation":  # models that the library saves have none
+            continue
+        for change in ("lacks", "odd"):
+            edited = json.loads(json.dumps(meta))
+            if change == "lacks":
+                del keys(edited)[key]
+            else:
+                keys(edited)[key] = {"array": "nope"}
+            write_arrays(Path("bad"), "model", edited, arrays)
+            done = CliRunner().invoke(cli, ["predict", "bad", "x.csv"])
+            assert done.exit_code == 1, f"{change} {key}: {done.output}"
+            assert done.stderr.startswith("Error: 'bad' is damaged: "), done.stderr
+            assert change == "odd" or key in done.stderr, done.stderr

@@ -74,14 +74,6 @@ def test_squared_distances_equal_scipy(kernel, n, d, dtype, rtol):
     X, centers = data(n, d, dtype), data(10, d, dtype, seed=2)
     ours = kernel.squared_distances(in_fours(centers), by_feature(X))
     assert_allclose(ours[:10, :n], cdist(centers, X, "sqeuclidean"), rtol=rtol)
-    nearest = kernel.nearest_row(in_fours(centers), 10, by_feature(X))
-    assert_array_equal(nearest[:n], cdist(centers, X).argmin(axis=0))
-
-
-@BACKENDS
-def test_the_first_of_equally_near_rows_is_taken(kernel):
-    rows = in_fours(np.array([[5.0], [1.0], [-1.0]]))  # the padding, at 0, would be nearer
-    assert kernel.nearest_row(rows, 3, by_feature(np.zeros((3, 1))))[:3].tolist() == [1, 1, 1]
 
 
 @pytest.mark.parametrize(

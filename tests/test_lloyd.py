@@ -1,99 +1,162 @@
-"""Runs of k-means on data made ready once, against `KMeans.fit` called for each."""
+"""k-means of our own against `KMeans` from the same starts, and against plain loops."""
 
 import pickle
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
-from sklearn.cluster import KMeans, _kmeans, kmeans_plusplus
-from sklearn.datasets import load_iris, make_blobs
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.spatial.distance import cdist
+from sklearn.cluster import KMeans, kmeans_plusplus
+from sklearn.datasets import load_digits, load_iris, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
 from clustertrust import build_ensemble
-from clustertrust._parallel import one_thread
-from clustertrust.ensemble import lloyd
+from clustertrust._parallel import Team, one_thread
+from clustertrust.ensemble import lloyd, starts
+from clustertrust.ensemble.placing import nearest_point
+from clustertrust.kernels import _numba, _numpy
 
 IRIS = load_iris().data
-BLOBS = make_blobs(700, 6, centers=5, cluster_std=2.5, random_state=1)[0] + 1e3
-SEEDS = [0, 3, 2**32 - 1]
+BLOBS = make_blobs(3000, 6, centers=5, cluster_std=2.5, random_state=1)[0] + 1e3
+DIGITS = load_digits().data
+INITS = {"kmeans": "k-means++", "kmeans-random": "random"}
 
 
-@pytest.fixture
-def anew():
-    """Look at scikit-learn's parts again, before the test and after it."""
-    loop = lloyd._loop
-    loop.cache_clear()
-    yield
-    loop.cache_clear()
+def sklearn_runs(X, k, init, seeds):
+    with one_thread():
+        return [KMeans(k, init=init, n_init=1, random_state=seed).fit(X) for seed in seeds]
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize(
-    "settings", [{}, {"init": "random"}, {"max_iter": 2}, {"tol": 0.0}, {"n_init": "auto"}]
-)
+@pytest.mark.parametrize("name", INITS)
 @pytest.mark.parametrize(
     "X",
-    [IRIS, BLOBS, np.asfortranarray(BLOBS), BLOBS.astype(np.float32)],
-    ids=["iris", "blobs", "fortran", "float32"],
+    [
+        IRIS,
+        BLOBS,
+        np.asfortranarray(BLOBS),
+        BLOBS.astype(np.float32),
+        1e140 * BLOBS,
+        1e-100 * BLOBS,
+    ],
+    ids=["iris", "blobs", "fortran", "float32", "huge", "tiny"],
 )
-def test_a_run_is_that_of_kmeans_to_the_last_bit(X, settings, seed):
-    settings = {"n_init": 1, "random_state": seed} | settings
-    if settings["n_init"] == "auto":
-        settings["init"] = "k-means++"
-    ours, theirs = KMeans(4, **settings), KMeans(4, **settings)
-    data = lloyd.prepare_data(X)
-    with one_thread():
-        assert data.fit(ours)
-        theirs.fit(X)
-    for name in ("cluster_centers_", "labels_", "inertia_", "n_iter_"):
-        assert_array_equal(getattr(ours, name), getattr(theirs, name), err_msg=name)
-    assert ours.cluster_centers_.dtype == theirs.cluster_centers_.dtype
+def test_runs_are_those_of_kmeans_but_for_rounding(X, name):
+    seeds = [0, 3, 2**32 - 1]
+    ensemble = build_ensemble(X, name, n_clusters=4, n_runs=3, random_state=seeds)
+    rtol = 1e-4 if X.dtype == np.float32 else 1e-9
+    for run, theirs in zip(ensemble.runs, sklearn_runs(X, 4, INITS[name], seeds), strict=True):
+        assert run.iterations == theirs.n_iter_
+        assert_array_equal(run.labels, theirs.labels_)
+        assert_allclose(run.centers, theirs.cluster_centers_, rtol=rtol)
+        assert_allclose(run.objective, theirs.inertia_, rtol=rtol)
 
 
-@pytest.mark.parametrize("name", ["kmeans", "kmeans-random"])
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_an_ensemble_holds_the_runs_of_kmeans(name, n_jobs):
-    X = np.repeat(BLOBS, 10, axis=0)[:, :5]  # enough for threads
-    init = {"kmeans": "k-means++", "kmeans-random": "random"}[name]
-    ensemble = build_ensemble(X, name, n_clusters=4, n_runs=3, random_state=SEEDS, n_jobs=n_jobs)
-    for r, seed in enumerate(SEEDS):
-        with one_thread():
-            alone = KMeans(4, init=init, n_init=1, random_state=seed).fit(X)
-        assert_array_equal(ensemble.centers[r], alone.cluster_centers_)
-        assert_array_equal(ensemble.labels[:, r], alone.labels_)
-        assert (ensemble.runs[r].objective, ensemble.runs[r].iterations) == (
-            alone.inertia_,
-            alone.n_iter_,
-        )
+def test_most_runs_on_data_full_of_ties_end_at_the_same_inertia():
+    seeds = range(12)
+    X = DIGITS[:1000]
+    for name, init in INITS.items():
+        runs = build_ensemble(X, name, n_clusters=10, n_runs=12, random_state=list(seeds)).runs
+        theirs = np.array([one.inertia_ for one in sklearn_runs(X, 10, init, seeds)])
+        ours = np.array([run.objective for run in runs])
+        assert (abs(ours / theirs - 1) < 1e-5).mean() > 0.8
+        assert_allclose(ours.mean(), theirs.mean(), rtol=0.005)
 
 
-def without_them(monkeypatch):
-    monkeypatch.delattr(_kmeans, "_kmeans_single_lloyd")
+def test_an_estimator_is_scikit_learns_to_the_last_bit():
+    X = BLOBS[:700]
+    ensemble = build_ensemble(X, KMeans(4, n_init=1), n_runs=3, random_state=[1, 2, 3])
+    for run, alone in zip(ensemble.runs, sklearn_runs(X, 4, "k-means++", [1, 2, 3]), strict=True):
+        assert_array_equal(run.centers, alone.cluster_centers_)
+        assert (run.objective, run.iterations) == (alone.inertia_, alone.n_iter_)
 
 
-def with_other_parameters(monkeypatch):
-    monkeypatch.setattr(_kmeans, "_kmeans_single_lloyd", lambda X, sample_weight, centers: None)
+@pytest.mark.parametrize("name", INITS)
+def test_a_run_depends_neither_on_threads_nor_on_other_runs(name):
+    X = np.repeat(BLOBS, 2, axis=0)
+    X += np.random.default_rng(0).normal(size=X.shape)
+    settings = {"n_clusters": 7, "random_state": [4, 5, 6, 7]}
+    one = build_ensemble(X, name, n_runs=4, n_jobs=1, **settings)
+    for n_jobs in (2, 3):
+        other = build_ensemble(X, name, n_runs=4, n_jobs=n_jobs, **settings)
+        assert_array_equal(one.labels, other.labels)
+        assert_array_equal(one.centers, other.centers)
+    alone = build_ensemble(X, name, n_clusters=7, n_runs=2, random_state=[7, 4])
+    assert_array_equal(alone.centers[0], one.centers[3])
+    varied = {"vary": {"n_clusters": [7]}, "n_runs": 4, "random_state": [4, 5, 6, 7]}
+    assert_array_equal(build_ensemble(X, name, **varied).centers, one.centers)
 
 
-def with_another_start(monkeypatch):
-    monkeypatch.setattr(KMeans, "_init_centroids", lambda self, X, rng: None)
+def test_labels_are_those_that_the_run_gives_to_unseen_points():
+    # A grid has points as far from one centre as from another.
+    X = np.stack(np.meshgrid(np.arange(20.0), np.arange(20.0)), -1).reshape(-1, 2)
+    for run in build_ensemble(X, n_clusters=6, n_runs=8, random_state=0).runs:
+        assert_array_equal(run.placer(X), run.labels)
+        assert_array_equal(run.placer(X[::-1] + 0.0)[::-1], run.labels)
 
 
-@pytest.mark.parametrize("changed", [without_them, with_other_parameters, with_another_start])
-def test_other_versions_of_scikit_learn_are_not_guessed_at(monkeypatch, anew, changed):
+@pytest.mark.parametrize("X", [IRIS, BLOBS, DIGITS, np.repeat(IRIS[:9], 30, axis=0)])
+@pytest.mark.parametrize("k", [1, 2, 9, 30])
+def test_starts_are_scikit_learns_points(X, k):
+    X = X + 0.0
+    data = starts.Starts(X, X.mean(axis=0), ((X - X.mean(axis=0)) ** 2).sum())
+    drawn = data.draw("k-means++", k, range(4), Team(2))
+    centred = X - X.mean(axis=0)
+    theirs = [kmeans_plusplus(centred, k, random_state=seed)[1] for seed in range(4)]
+    assert_array_equal(drawn, X[np.array(theirs)])
+    stream, shares = np.random.RandomState(5), np.full(len(X), 1 / len(X))
+    chosen = stream.choice(len(X), size=k, replace=False, p=shares)
+    assert_array_equal(data.draw("random", k, [5], Team(1))[0], X[chosen])
+
+
+def test_rules_that_another_version_of_scikit_learn_changes_are_not_guessed_at(monkeypatch):
+    starts._same_draws.cache_clear()
+
+    def others(X, n_clusters, *, random_state):
+        return X[:n_clusters], np.arange(n_clusters)
+
     with monkeypatch.context() as patch:
-        changed(patch)
-        assert lloyd.prepare_data(IRIS) is None
-    lloyd._loop.cache_clear()
-    usual = build_ensemble(IRIS, n_clusters=3, n_runs=4, random_state=0)
-    monkeypatch.setattr(lloyd, "_loop", lambda: None)
-    assert_array_equal(
-        build_ensemble(IRIS, n_clusters=3, n_runs=4, random_state=0).labels, usual.labels
-    )
+        patch.setattr(starts, "kmeans_plusplus", others)
+        data = starts.Starts(IRIS, IRIS.mean(axis=0), 1.0)
+        assert_array_equal(data.draw("k-means++", 3, [0], Team(1))[0], IRIS[:3])
+    starts._same_draws.cache_clear()
 
 
-def plus_plus(X, n_clusters, random_state):
-    return kmeans_plusplus(X, n_clusters, random_state=random_state)[0]
+def test_a_draw_that_rounding_decides_is_left_to_scikit_learn(monkeypatch):
+    # The corners of a square: two candidates leave the same sum.
+    X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    asked = []
+
+    def ask(X, n_clusters, *, random_state):
+        asked.append(random_state)
+        return kmeans_plusplus(X, n_clusters, random_state=random_state)
+
+    starts._same_draws()
+    monkeypatch.setattr(starts, "kmeans_plusplus", ask)
+    starts.Starts(X, X.mean(axis=0), 2.0).draw("k-means++", 3, range(8), Team(1))
+    assert asked
+
+
+def test_an_empty_cluster_gets_the_farthest_point():
+    X = np.concatenate([np.zeros((50, 1)), np.full((50, 1), 10.0), [[14.0]]])
+    data = lloyd.prepare_data(X)
+    start = np.array([[[0.0], [10.0], [1e6]]])
+    (_, run), *_ = lloyd._Batch(data, start, Team(1), 0.0).run(300, 1e-4)
+    theirs = KMeans(3, init=start[0], n_init=1).fit(X)
+    assert_array_equal(run.labels, theirs.labels_)
+    assert_allclose(run.centers, theirs.cluster_centers_, atol=1e-12)
+
+
+@pytest.mark.parametrize("tol", [0.0, 1e-2])
+@pytest.mark.parametrize("max_iter", [1, 3, 300])
+def test_runs_stop_where_kmeans_does(max_iter, tol):
+    varied = {"max_iter": [max_iter], "tol": [tol]}
+    runs = build_ensemble(BLOBS, n_clusters=8, n_runs=3, random_state=0, vary=varied).runs
+    for run in runs:
+        with one_thread():
+            model = KMeans(8, n_init=1, random_state=run.seed, max_iter=max_iter, tol=tol)
+            model.fit(BLOBS)
+        assert run.iterations == model.n_iter_
+        assert_allclose(run.objective, model.inertia_, rtol=1e-9)
 
 
 class Child(KMeans):
@@ -106,7 +169,6 @@ class Child(KMeans):
         KMeans(3, n_init=2, random_state=0),
         KMeans(3, n_init="auto", init="random", random_state=0),
         KMeans(3, n_init=1, algorithm="elkan", random_state=0),
-        KMeans(3, n_init=1, init=plus_plus, random_state=0),
         KMeans(3, n_init=1, init=IRIS[:3], random_state=0),
         KMeans(3, n_init=1, random_state=None),
         KMeans(3, n_init=1, tol=-1.0, random_state=0),
@@ -119,8 +181,7 @@ class Child(KMeans):
     ids=lambda model: type(model).__name__,  # not its repr, which may hold an address
 )
 def test_other_models_fit_themselves(model):
-    assert not lloyd.prepare_data(IRIS).fit(model)
-    assert not hasattr(model, "labels_")
+    assert not lloyd.prepare_data(IRIS).suits(model)
 
 
 def test_empty_clusters_are_told_in_the_words_of_kmeans():
@@ -130,23 +191,71 @@ def test_empty_clusters_are_told_in_the_words_of_kmeans():
     assert all("distinct clusters" in run.warnings[0].message for run in ensemble.runs)
 
 
-def test_data_made_ready_stay_in_their_process():
+def test_prepared_data_stay_in_their_process():
     assert pickle.loads(pickle.dumps(lloyd.prepare_data(IRIS))) is None
 
 
-def test_what_is_no_dense_array_of_floats_is_not_made_ready():
+def test_what_is_no_dense_array_of_floats_is_not_prepared():
     assert lloyd.prepare_data(IRIS.astype(int)) is None
     assert lloyd.prepare_data(IRIS.tolist()) is None
 
 
-def test_vary_is_drawn_for_each_run():
-    varied = {
-        "vary": {"init": ["random", "k-means++"], "max_iter": [1, 2, 300]},
-        "n_runs": 6,
-        "random_state": 0,
-    }
-    ensemble = build_ensemble(IRIS, n_clusters=3, **varied)
-    for r, run in enumerate(ensemble.runs):
-        with one_thread():
-            alone = KMeans(3, n_init=1, random_state=run.seed, **run.params).fit(IRIS)
-        assert_array_equal(ensemble.centers[r], alone.cluster_centers_)
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+@pytest.mark.parametrize(("n", "d", "k"), [(1, 1, 1), (129, 4, 3), (300, 21, 10), (500, 3, 400)])
+def test_the_nearest_centre_is_scipys(n, d, k, offset):
+    rng = np.random.default_rng(n)
+    X, centers = offset + rng.normal(size=(n, d)), offset + rng.normal(size=(k, d))
+    assert_array_equal(nearest_point(centers, X), cdist(X, centers).argmin(axis=1))
+
+
+def test_float64_decides_where_float32_cannot():
+    # Nearer by less than float32 can tell, beside a centre that is far away; the first on ties.
+    centers = np.array([[1e9, 0.0], [1.0 + 1e-12, 0.0], [-1.0, 0.0], [1.0, 0.0], [-1.0, 0.0]])
+    X = np.array([[0.0, 0.0], [1e-13, 5.0], [-1e-13, 5.0], [0.9, 0.0], [6e8, 0.0]])
+    assert nearest_point(centers, X).tolist() == [2, 3, 2, 3, 0]
+
+
+def test_kernels_equal_plain_ones():
+    data, centers = lloyd.prepare_data(BLOBS), BLOBS[np.arange(15).reshape(3, 5)]
+    active = np.array([0, 2])
+    runs = (active, *data.lay_out_centers(centers[active]))
+    results = []
+    for kernel in (_numba, _numpy):
+        labels = np.random.default_rng(0).integers(-1, 5, size=(3, len(BLOBS))).astype(np.int32)
+        sums, counts = np.zeros((2, 5, 6)), np.zeros((2, 5), dtype=np.int64)
+        changed = np.zeros(2, dtype=np.int64)
+        kernel.assign(
+            (data.X, data.tiles, data.lengths),
+            runs,
+            (2, 24),
+            labels,
+            (data.middle, sums, counts, changed),
+        )
+        tiles, lengths = np.zeros_like(data.tiles), np.zeros_like(data.lengths)
+        squares = kernel.lay_out(BLOBS, data.middle, 0.5, (2, 24), tiles, lengths)
+        results.append((labels, counts, changed, sums, squares, tiles, lengths))
+    for i, (ours, plain) in enumerate(zip(*results, strict=True)):
+        assert_allclose(ours, plain, rtol=0 if i < 3 else 1e-6, atol=0 if i < 3 else 1e-6)
+
+
+def test_steps_of_k_means_plus_plus_equal_plain_ones():
+    rng = np.random.default_rng(0)
+    X, middle = rng.normal(size=(300, 3)), np.full(3, 0.5)
+    rows = np.zeros((8, 4))
+    rows[:6, :3] = rng.normal(size=(6, 3))
+    results = []
+    for kernel in (_numba, _numpy):
+        closest, sums = np.full((2, 300), 3.0), np.zeros((2, 3, 2))
+        kernel.candidate_sums(X, middle, (rows, (rows**2).sum(axis=1) / 2), closest, (0, 3), sums)
+        last = rows[[1, 4], :3]
+        whole = np.array(
+            [
+                np.minimum(known, ((X - middle - one) ** 2).sum(axis=1))
+                for known, one in zip(closest, last, strict=True)
+            ]
+        )
+        by_tile = np.add.reduceat(whole, [0, 128, 256], axis=1)
+        draws = np.array([[0.0, 0.3, 0.99], [0.2, 0.5, 1.0]]) * by_tile.sum(axis=1)[:, None]
+        results.append((closest, sums, *kernel.locate(X, middle, last, closest, by_tile, draws)))
+    for ours, plain in zip(*results, strict=True):
+        assert_allclose(ours, plain, rtol=1e-9, atol=1e-9)

@@ -164,9 +164,27 @@ def test_a_fitted_estimator_shows_its_scores(cake):
         kept = f"{(scores > threshold).mean():.0%}"
         assert row == [str(label), str(len(scores)), f"{scores.mean():.2f}", kept]
     counts = np.histogram(cake.scores_, bins=25, range=(0, 1))[0]
-    assert shown.bars == (counts > 0).sum()
+    # A bar that holds the threshold has two colours.
+    split = counts[int(25 * threshold)] > 0 and 25 * threshold % 1 > 1e-9
+    assert shown.bars == (counts > 0).sum() + split
+    assert page.endswith(cake.confidence_._repr_html_())
     with sklearn.config_context(display="text"):
         assert "text/html" not in cake._repr_mimebundle_()
+
+
+def test_audits_and_profiles_show_themselves(wines):
+    from clustertrust import CAKE, audit, choose_k
+
+    names = np.where(np.arange(len(wines)) % 2, "<b>", "x")
+    found = audit(wines, names, n_runs=4, classifier=None, random_state=0)
+    shown = Cells(found._repr_html_())
+    assert shown.open == []
+    assert f"Labels that look wrong: {found.wrong_labels}" in found._repr_html_()
+    assert [row[-1] for row in shown.rows[-2:]] == [str(verdict) for verdict in found.verdicts]
+    profile = choose_k(wines, range(2, 5), CAKE(n_runs=3, random_state=0), null=None)
+    shown = Cells(profile._repr_html_())
+    assert (shown.open, shown.bars) == ([], 3)
+    assert profile.verdict() in profile._repr_html_()
 
 
 def test_names_of_clusters_are_escaped(wines):

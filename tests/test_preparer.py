@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn.utils._indexing
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -158,6 +159,24 @@ def test_a_pipeline_is_what_the_command_runs():
     search = GridSearchCV(model, {"tablepreparer__scale": ["none", "standard"]}, cv=2).fit(frame)
     assert search.best_params_["tablepreparer__scale"] in {"none", "standard"}
     assert clone(model[0]).get_params() == TablePreparer().get_params()
+
+
+@pytest.mark.filterwarnings("ignore:More than 5%")
+@pytest.mark.parametrize("kind", ["polars", "pyarrow"])
+def test_a_search_takes_other_frames(kind):
+    frame = shop(90)
+    module = pytest.importorskip(kind)
+    pytest.importorskip("pyarrow")
+    if kind == "pyarrow" and not hasattr(sklearn.utils._indexing, "is_pyarrow_data"):
+        pytest.skip("this scikit-learn does not take rows of pyarrow tables")
+    table = module.from_pandas(frame) if kind == "polars" else module.Table.from_pandas(frame)
+    model = make_pipeline(TablePreparer(), CAKE(2, n_runs=2, random_state=0))
+    grid = {"cake__n_clusters": [2, 3]}
+    found = GridSearchCV(model, grid, cv=2, error_score="raise").fit(table)
+    expected = GridSearchCV(model, grid, cv=2, error_score="raise").fit(frame)
+    assert_array_equal(
+        found.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"]
+    )
 
 
 def test_an_edited_plan_is_given_back():

@@ -8,12 +8,13 @@ import pytest
 from browsing import column, download, violations
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris
 from unpacking import unpack
 
-from clustertrust import CAKE, audit
+from clustertrust import CAKE, audit, choose_k
 from clustertrust.reasons import Cut
-from clustertrust.report import build_report, write_report
+from clustertrust.report import build_report, details, write_report
 from clustertrust.report.cards import category_bars, number_bars
 from clustertrust.report.examples import center_distances
 from clustertrust.report.opening import next_steps
@@ -182,6 +183,48 @@ def test_names_are_checked(mixed):
     assert build_report(frame, names={0: " young ", 1: ""})["names"] == {"0": "young"}
     with pytest.raises(ValueError, match="names='9' is not a cluster"):
         build_report(frame, names={9: "x"})
+
+
+def test_large_tables_take_numbers_from_the_values(monkeypatch, visit, tmp_path):
+    """A page of 100,000 points has room for 12 MB: numbers are stored once, rare texts left out."""
+    monkeypatch.setattr(details, "BYTES", 0)
+    monkeypatch.setattr(details, "LEAST_BYTES", 3000)
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(300, 2)), columns=["a", "b"])
+    own = X.assign(kind=np.repeat(["x", "y"], 150), text=[rng.bytes(40).hex() for _ in range(300)])
+    frame = pd.DataFrame({"label": np.repeat([0, 1], 150), "score": 0.9})
+    contents = build_report(frame, X, original=own)
+    assert [column["name"] for column in contents["original"]] == ["a", "b", "kind"]
+    assert [column.get("value") for column in contents["original"]] == [0, 1, None]
+    assert "hold 3 of the 4 columns of your table" in contents["notes"][-1]
+    write_report(tmp_path / "large.html", frame, X, original=own)
+    found = download(visit(tmp_path / "large.html"), "#download")
+    assert_allclose(found[["a", "b"]], X, rtol=1e-6)
+    assert found["kind"].tolist() == own["kind"].tolist()
+
+
+def test_the_page_of_choose_k(visit, tmp_path):
+    X = load_iris().data
+    profile = choose_k(X, range(2, 5), CAKE(n_runs=3, random_state=0), null=None)
+    labels = {k: KMeans(k, n_init=1, random_state=0).fit(X).labels_ for k in (2, 3)}
+    profile.report(tmp_path / "k.html", view=X[:, :2], labels=labels, title=HOSTILE)
+    page = visit(tmp_path / "k.html", ready="h1")
+    assert page.locator("h1").inner_text() == HOSTILE
+    assert page.locator("#verdict").inner_text() == profile.verdict()
+    assert "never 1" in page.locator("#gate").inner_text()
+    bars = page.locator("rect:has(title)")
+    assert bars.evaluate_all("(all) => all.map((bar) => bar.getAttribute('class'))") == [
+        "best" if k == profile.best else "plausible" if k in profile.plausible else "other"
+        for k in (2, 3, 4)
+    ]
+    heights = bars.evaluate_all("(all) => all.map((bar) => bar.height.baseVal.value)")
+    assert_allclose(np.array(heights) / sum(heights), profile.probability, atol=0.002)
+    for picture, k in zip(page.locator("figure").all(), (2, 3), strict=True):
+        sizes = [group.locator("circle").count() for group in picture.locator("g").all()]
+        assert sizes == np.bincount(labels[k]).tolist()
+    assert violations(page) == []
+    with pytest.raises(ValueError, match="belong together"):
+        profile.report(tmp_path / "k.html", view=X[:, :2])
 
 
 # In a browser, as a person uses it

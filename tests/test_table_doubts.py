@@ -74,6 +74,8 @@ RNG = np.random.default_rng(1)
         ("MoSold", RNG.permutation(np.arange(N) % 12) + 1, "drop"),  # named as a month
         ("segment", RNG.integers(0, 3, N), "drop"),
         ("bought", RNG.integers(0, 2, N), "drop"),  # the last column, and the only one of two
+        ("dep_time", RNG.choice([h * 100 + m for h in range(24) for m in range(60)], N), "drop"),
+        ("weight", RNG.integers(2000, 900_000, N), "drop"),  # of a row
     ],
 )
 def test_a_doubtful_decision_is_pointed_at_until_it_is_decided(name, values, option):

@@ -4,6 +4,7 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import make_blobs
 
 from clustertrust import CAKE, Runs, audit, choose_k, null_reference
-from clustertrust.kernels import backend
+from clustertrust.kernels import _announce_compiling, backend
 
 POINTS, GROUPS = make_blobs(60, centers=3, cluster_std=1.5, random_state=0)
 UNSEEN = POINTS[::7] + 0.1
@@ -106,3 +107,15 @@ def test_one_warning_says_so(without_numba):
     assert len(messages) == 1
     assert messages[0].startswith("UserWarning: Numba cannot be imported")
     assert "pip install" in messages[0]
+
+
+def test_a_person_is_told_once_that_kernels_are_compiled(monkeypatch, capsys, tmp_path):
+    meet = SimpleNamespace(stats=SimpleNamespace(cache_path=str(tmp_path)))
+    _announce_compiling(SimpleNamespace(meet=meet))  # nobody is watching
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("os.isatty", lambda _: True)
+    _announce_compiling(SimpleNamespace(meet=meet))
+    assert "compiling" in capsys.readouterr().err
+    (tmp_path / "meet.nbi").touch()
+    _announce_compiling(SimpleNamespace(meet=meet))
+    assert capsys.readouterr().err == ""

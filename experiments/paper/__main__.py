@@ -59,6 +59,12 @@ def parse(known: dict[str, Experiment]) -> argparse.Namespace:
         help="run again what is finished, write nothing, and say which numbers move",
     )
     parser.add_argument(
+        "--minutes",
+        type=float,
+        metavar="M",
+        help="of a check, only as many items as take this long by the times of earlier runs",
+    )
+    parser.add_argument(
         "--data",
         nargs="+",
         default=[],
@@ -79,6 +85,8 @@ def parse(known: dict[str, Experiment]) -> argparse.Namespace:
         arguments.data.remove(name)
     if arguments.check and arguments.quick:
         parser.error("--check runs what is committed, of which --quick is a part; leave one out")
+    if arguments.minutes is not None and not arguments.check:
+        parser.error("--minutes belongs to --check")
     unknown = sorted(set(arguments.names) - {*known, "all"})
     if unknown:
         parser.error(f"unknown experiments {unknown}; see --list")
@@ -197,6 +205,35 @@ class Progress:
             print(f"{self.done}/{of} {text}; {self.left()}", file=sys.stderr, flush=True)
 
 
+def within(todo: Todo, minutes: float, folder: Path) -> Todo:
+    """Return the items that fit into a time, the shortest first; print which, and what is left.
+
+    An item counts if it was timed with these versions of the libraries.
+    """
+    stack = results.stack()
+    taken = {
+        key[:3]: seconds
+        for key, seconds in results.known_seconds(folder, quick=False).items()
+        if key[3] == stack
+    }
+    timed = [item for item in todo if (item[1], item[0], item[2].name) in taken]
+    timed.sort(key=lambda item: taken[item[1], item[0], item[2].name])
+    chosen, total = [], 0.0
+    for item in timed:
+        total += taken[item[1], item[0], item[2].name]
+        if total > 60 * minutes:
+            break
+        chosen.append(item)
+    names: dict[str, list[str]] = {}
+    for data_set, name, protocol in chosen:
+        names.setdefault(name, []).append(f"{data_set} ({protocol.name})")
+    print(f"In {minutes:g} core minutes these can be checked, {len(chosen)} of {len(todo)} items:")
+    for name, sets in sorted(names.items()):
+        print(f"  {name}: {', '.join(sets)}")
+    print(f"Not checked: {len(todo) - len(timed)} items that were never timed, and longer ones.")
+    return chosen
+
+
 def run_all(known: dict[str, Experiment], todo: Todo, out: Path) -> None:
     """Run items one by one, each stored when it is finished, so that an interrupted job goes on where it was."""
     progress = Progress(todo, out)
@@ -226,6 +263,8 @@ def main() -> None:
         return
     todo = work(known, arguments, out)
     if arguments.check:
+        if arguments.minutes is not None:
+            todo = within(todo, arguments.minutes, out)
         sys.exit(1 if check(known, todo, out) else 0)
     run_all(known, todo, out)
     if results.stack() == "current":

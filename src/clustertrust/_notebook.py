@@ -6,11 +6,12 @@ Colours of letters are the notebook's own, so that it can be read on light and d
 from __future__ import annotations
 
 import html
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clustertrust._palette import BLUE, VERMILION
+from clustertrust._palette import BLUE, MISSING, VERMILION
 from clustertrust._types import Floats
 from clustertrust._validation import is_dask
 from clustertrust.reasons import above
@@ -87,13 +88,13 @@ def _row(confidence: Confidence, kept: Any, label: int) -> str:
 
 
 def _histogram(scores: Floats, threshold: float) -> str:
-    """Return the histogram as SVG: bars above the threshold are blue."""
-    counts, edges = np.histogram(scores[~np.isnan(scores)], bins=BINS, range=(0.0, 1.0))
-    step, most = WIDTH / BINS, max(1, int(counts.max()))
+    """Return the histogram as SVG: a bar that holds the threshold is split there."""
+    counts, _ = np.histogram(scores[~np.isnan(scores)], bins=BINS, range=(0.0, 1.0))
+    most = max(1, int(counts.max()))
     bars = "".join(
-        f'<rect x="{j * step:.1f}" y="{HEIGHT * (1 - count / most):.1f}" width="{step - 1:.1f}" '
-        f'height="{HEIGHT * count / most:.1f}" fill="{BLUE if edge >= threshold else VERMILION}"/>'
-        for j, (count, edge) in enumerate(zip(counts, edges[:-1] + 0.5 / BINS, strict=True))
+        _bar(j, count / most, part, color)
+        for j, count in enumerate(counts)
+        for part, color in (((0.0, threshold), VERMILION), ((threshold, 1.0), BLUE))
         if count
     )
     x = threshold * WIDTH
@@ -104,4 +105,53 @@ def _histogram(scores: Floats, threshold: float) -> str:
         f'<line x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{HEIGHT}" stroke="currentColor"/>'
         f'<text x="0" {text}>0</text><text x="{WIDTH / 2}" {text} text-anchor="middle">score</text>'
         f'<text x="{WIDTH}" {text} text-anchor="end">1</text></svg>'
+    )
+
+
+def _bar(j: int, share: float, part: tuple[float, float], color: str) -> str:
+    """Return what a bar has in a part of the axis, as SVG; nothing outside of it."""
+    left, right = max(part[0], j / BINS), min(part[1], (j + 1) / BINS)
+    if right <= left + 1e-9:
+        return ""
+    gap = 1.0 if right == (j + 1) / BINS else 0.0
+    return (
+        f'<rect x="{left * WIDTH:.1f}" y="{HEIGHT * (1 - share):.1f}" '
+        f'width="{max(0.5, (right - left) * WIDTH - gap):.1f}" height="{HEIGHT * share:.1f}" '
+        f'fill="{color}"/>'
+    )
+
+
+def with_findings(page: str, found: str, rows: Iterable[tuple[str, ...]]) -> str:
+    """Return the page of an audit: how many labels look wrong, and verdicts, below the scores."""
+    head = "".join(f"<th>{name}</th>" for name in ("cluster", "points", "look wrong", "verdict"))
+    body = "".join(
+        f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in rows
+    )
+    return (
+        f"{page}<div><b>Labels that look wrong: {html.escape(found)}</b>"
+        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def profile_html(
+    verdict: str, ks: Iterable[int], probability: Iterable[float], plausible: Iterable[int]
+) -> str:
+    """Return what `choose_k` found: the verdict, and how probable each k is, as bars."""
+    likely = set(plausible)
+    pairs = [(int(k), float(p)) for k, p in zip(ks, probability, strict=True)]
+    step = min(40.0, 2 * WIDTH / max(1, len(pairs)))
+    bars = "".join(
+        f'<rect x="{j * step:.1f}" y="{14 + HEIGHT * (1 - p):.1f}" width="{step - 4:.1f}" '
+        f'height="{HEIGHT * p:.1f}" fill="{BLUE if k in likely else MISSING}"/>'
+        f'<text x="{(j + 0.5) * step - 2:.1f}" y="{HEIGHT + 28}" font-size="11" '
+        f'fill="currentColor" text-anchor="middle">{k}</text>'
+        for j, (k, p) in enumerate(pairs)
+    )
+    width = step * len(pairs)
+    said = ", ".join(f"{k}: {p:.2f}" for k, p in pairs)
+    return (
+        f'<div style="margin:8px 0"><b>{html.escape(verdict)}</b><br>'
+        f'<svg width="{width:.0f}" height="{HEIGHT + 34}" viewBox="0 0 {width:.0f} {HEIGHT + 34}" '
+        f'role="img" aria-label="Probability of each number of clusters: {said}">{bars}</svg><br>'
+        "Probability of each number of clusters; plausible ones are blue.</div>"
     )

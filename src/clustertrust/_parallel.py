@@ -7,7 +7,7 @@ import itertools
 import numbers
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -98,6 +98,40 @@ def map_blocks(
             # Whoever stops early waits for what has begun, not for what has not.
             for future in waiting:
                 future.cancel()
+
+
+class Team:
+    """Threads that work through parts together, and live for one piece of work.
+
+    Each takes the next part when it is done with one. One thread alone is the caller's.
+    """
+
+    def __init__(self, threads: int) -> None:
+        self._threads = threads
+        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
+
+    def __enter__(self) -> Team:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()
+
+    def run(self, function: Callable[[Part], Any], parts: Sequence[Part]) -> None:
+        """Call function(part) for each part, in any order."""
+        if self._pool is None or len(parts) < 2:
+            for part in parts:
+                function(part)
+            return
+        waiting = iter(parts)
+
+        def work() -> None:
+            for part in waiting:
+                function(part)
+
+        workers = min(self._threads, len(parts))
+        for future in [self._pool.submit(work) for _ in range(workers)]:
+            future.result()
 
 
 @functools.cache

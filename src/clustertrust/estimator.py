@@ -47,6 +47,7 @@ from clustertrust.results import Confidence, Explanation, frame_of
 from clustertrust.scoring.convergence import build_until_converged
 from clustertrust.scoring.model import Model, Silhouettes, build_model
 from clustertrust.scoring.settings import Scoring, Settings
+from clustertrust.storage import named_damage
 from clustertrust.streaming.dask_passes import DaskReader, score_on_dask
 from clustertrust.streaming.passes import BlockReader, reader_of
 from clustertrust.streaming.stream import BlockScorer, collect, fit_stream
@@ -138,6 +139,8 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         "birch", "spectral", "agglomerative", "bisecting-kmeans", "hdbscan", "leiden"; any
         scikit-learn clusterer, mixture or Pipeline, which is cloned and gets a new seed for each
         run; a function `(X, rng) -> labels`. The runs take the clusterers of a list in turn.
+        "kmeans" is a k-means of our own, from scikit-learn's starts and the same but for rounding;
+        ``KMeans(n_init=1)`` is scikit-learn's to the last bit.
     n_runs : int, "auto" or Runs
         Number R of runs, at least 2. "auto": at least 20, then ten more at a time until 95 % of the
         scores are within 0.05 of those of many runs (1.96 standard errors), and their order has
@@ -251,6 +254,27 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
     >>> cake.explain(50).weak
     'geometry'
     """
+
+    # For type checkers: `fit` sets them by the names of the results.
+    scores_: Floats
+    stability_: Floats
+    geometry_: Floats
+    silhouette_mean_: Floats
+    silhouette_std_: Floats
+    standard_errors_: Floats
+    labels_: Ints
+    consensus_strength_: Floats
+    votes_: Floats
+    rival_: Ints
+    reference_run_: int
+    geometry_method_: str
+    ensemble_: Ensemble
+    n_runs_: int
+    sampling_error_: float
+    unassigned_: str
+    persistence_: Floats | None
+    second_opinions_: Floats | None
+    second_choice_: Ints | None
 
     def __init__(
         self,
@@ -637,12 +661,12 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
             If the file is damaged, of another version, or not a model.
         """
         stored = load_model(path)
-        try:
+        with named_damage(Path(path)):
+            odd = sorted(stored.params.keys() ^ cls().get_params(deep=False).keys())
+            if odd:
+                raise ValueError(f"its parameters lack, or should not have, {', '.join(odd)}")
             cake = cls(**stored.params)
-        except TypeError as error:
-            raise ValueError(
-                f"{str(path)!r} is damaged: its parameters are not those of CAKE ({error})."
-            ) from error
+            Settings.from_estimator(cake)
         cake._keep(stored.X, stored.model, stored.confidence)
         cake._set_columns(stored.about["n_features_in"], stored.about["feature_names"])
         if "mixed" in stored.about:

@@ -26,6 +26,7 @@ from clustertrust.results import Confidence
 from clustertrust.scoring.model import Model, match_ensemble, with_geometry
 from clustertrust.scoring.settings import Scoring
 from clustertrust.streaming.stream import summed_model
+from clustertrust.tables import TablePreparer
 from clustertrust.totals import Totals
 
 
@@ -158,17 +159,22 @@ def _model_of_data(X: Any, ensemble: Ensemble, scoring: Scoring, reference: int)
 
 
 def _check_about(about: dict[str, Any], n_features: int) -> None:
-    """Raise unless the description of the columns fits their number."""
+    """Raise unless the description of the columns is whole and fits their number."""
     names, preparation = about["feature_names"], about.get("preparation") or {}
+    odd = about.keys() - {"n_features_in", "feature_names", "preparation", "mixed"}
+    if odd:
+        raise ValueError(f"its description of the columns should not have {', '.join(sorted(odd))}")
+    if preparation:
+        TablePreparer.from_json(preparation)
     if not all(isinstance(name, str) for name in names):
         raise ValueError("its feature_names are not all text")
     counts = {"n_features_in": about["n_features_in"], "feature_names": len(names) or n_features}
     if "mixed" in about:
         counts["mixed"] = len(MixedColumns.from_json(about["mixed"]).names)
-    for name in ("means", "centers", "scales", "limits"):
+    for name in ("means", "centers", "scales", "lows", "highs"):
         values = preparation.get(name)
         if values is not None:
-            counts[name] = len(np.array(values, dtype=np.float64).reshape(len(values)))
+            counts[name] = len(values)
     for name, count in counts.items():
         if count != n_features:
             raise ValueError(

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Self, Unpack
 import numpy as np
 import pandas as pd
 
+from clustertrust._notebook import confidence_html
 from clustertrust._shares import percents
 from clustertrust._types import Array, Floats, Ints
 from clustertrust._validation import (
@@ -375,6 +376,27 @@ class Confidence(Record):
             raise ValueError(f"its chance is {level!r:.40}, and no score")
         return replace(self, frame=frame, chance=Chance(known=float(level)))
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return its fields, with the names of rows as an array: skops stores no pandas index."""
+        state = dict(vars(self))
+        if isinstance(self.frame, pd.DataFrame):
+            index = self.frame.index
+            if isinstance(index, pd.RangeIndex):
+                state["frame"] = {"rows": [index.start, index.stop, index.step], "name": index.name}
+            elif isinstance(index.dtype, np.dtype) and type(index) is pd.Index:
+                state["frame"] = {"rows": index.to_numpy(), "name": index.name}
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take the fields, and make a frame of the names of rows."""
+        frame = state["frame"]
+        if isinstance(frame, dict):
+            rows, name = frame["rows"], frame["name"]
+            index: Any = pd.RangeIndex(*rows) if isinstance(rows, list) else pd.Index(rows)
+            index.name = name
+            state = state | {"frame": pd.DataFrame(index=index)}
+        vars(self).update(state)
+
     def __repr__(self) -> str:
         """Return one line: the arrays would fill a screen."""
         size = f"{len(self.scores)} points, {self.n_clusters} clusters, {self.n_runs} runs"
@@ -534,6 +556,10 @@ class Confidence(Record):
         options.setdefault("null_scores", whole.null_quantiles)
         options.setdefault("findings", whole.findings())
         write_report(path, table, X, votes=votes, **options)
+
+    def _repr_html_(self) -> str | None:
+        """Return what a notebook shows; nothing where the scores are not in memory."""
+        return None if is_dask(self.scores) else confidence_html(self)
 
     def summary(self, threshold: float | None = None, points: int = 5) -> str:
         """Return a short text: score quantiles, a table by cluster, reasons, ambiguous points."""

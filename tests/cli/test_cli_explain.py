@@ -1,5 +1,8 @@
 """`clustertrust explain`: one row in words, and beside its cluster and its rival."""
 
+import json
+from pathlib import Path
+
 import pandas as pd
 import pytest
 from command import run
@@ -38,6 +41,26 @@ def test_a_named_row_beside_its_clusters_by_a_plain_mean(scored):
     values, spread = IRIS.data.iloc[52], IRIS.data.std(ddof=0)
     speaks = ((values - own).abs() - (values - other).abs()) / spread
     assert order == speaks.sort_values(ascending=False).index.tolist()
+
+
+def test_categories_are_compared_too_and_clusters_have_names(scored):
+    table = pd.read_csv("data.csv")
+    kinds = table["kind"].where(table.index != 52, "s")
+    table.assign(kind=kinds).to_csv("mixed.csv", index=False)
+    run("score", "mixed.csv", "-k", "3", "--runs", "4", "--id", "flower", "--out", "mixed.out.csv")
+    row = pd.read_csv("mixed.out.csv", index_col="flower").loc["f52"]
+    Path("names.json").write_text(json.dumps({str(row["label"]): "light reds"}))
+    typed = ("explain", "mixed.csv", "mixed.out.csv", "f52", "--names", "names.json")
+    printed = run(*typed).stdout
+    assert "Row f52: cluster light reds, score" in printed
+    labels = pd.read_csv("mixed.out.csv")["label"]
+    share = (kinds[labels == row["label"]] == "s").mean()
+    line = next(line for line in printed.splitlines() if line.startswith("kind"))
+    assert line.split()[:3] == ["kind", "s", f"{share:.0%}"]
+    assert "kind=" not in printed
+    for text, problem in (("[1", "is not JSON"), ("[1]", "must be a JSON object"), ('{"9": "x"}', "'9' is not a cluster")):  # fmt: skip
+        Path("names.json").write_text(text)
+        assert problem in run(*typed, code=1).stderr
 
 
 def test_a_row_by_its_number(scored):

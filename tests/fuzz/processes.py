@@ -21,15 +21,20 @@ from typing import Any
 
 import numpy as np
 
-from fuzz import arguments, attempts
+from fuzz import arguments, attempts, commands
 from fuzz.damage import changed, valid
 
 TESTS = Path(__file__).parents[1]
 MEMORY = 3 * 2**30  # bytes that a process may take beyond what it starts with
 STRETCH = 25.0  # seconds after which a process hands over to a new one
+STRETCHES = {"commands": 300.0}  # it takes a while to make the files that they read
 LATEST = 120.0  # seconds by which it may be late before it is ended
 READERS = ("csv", "tsv", "csv.gz", "parquet", "npy", "npz", "ensemble", "model", "blocks")
-CALLS = {"confidence": attempts.random_call, "arguments": arguments.random_call}
+CALLS = {
+    "confidence": attempts.random_call,
+    "arguments": arguments.random_call,
+    "commands": commands.random_call,
+}
 TARGETS = (*READERS, *CALLS)
 INSTRUMENTED = [
     "clustertrust.storage",
@@ -135,7 +140,7 @@ def run_target(target: str, seconds: float, seed: int, finds: Path) -> dict[str,
     began, counts, number = time.monotonic(), Counter[str](), 0
     while (left := seconds - (time.monotonic() - began)) > 0:
         how = "guided" if has_atheris and number % 2 else "stretch"
-        span = max(1.0, min(STRETCH, left))
+        span = max(1.0, min(STRETCHES.get(target, STRETCH), left))
         with tempfile.TemporaryDirectory() as name:
             code = f"from pathlib import Path; from fuzz.processes import {how} as go; go({target!r}, {seed + number}, "
             code += f"{span}, Path({name!r}))"

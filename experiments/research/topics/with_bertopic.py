@@ -23,10 +23,11 @@ from sentence_transformers import SentenceTransformer
 from umap import UMAP
 
 from clustertrust import topics
+from experiments.research import publish
 from experiments.research.topics.texts import read_texts
 
 RESULTS = Path(__file__).parent / "results"
-SETS = {"reuters-r52-test": 700, "20newsgroups-test": 700}
+SETS = {"20newsgroups-test": 700, "reuters-r52-test": 500}
 ACCEPT = (0.0, 0.5, 0.7, 0.9)
 
 
@@ -36,8 +37,10 @@ def main(folder: str) -> None:
     rows, calls = [], []
     for name, most in SETS.items():
         docs, classes = read_texts(folder, name, most)
-        embeddings = encoder.encode([doc[:1000] for doc in docs])
-        model = bertopic.BERTopic(umap_model=UMAP(5, metric="cosine", random_state=0))
+        embeddings = encoder.encode([doc[:700] for doc in docs])
+        model = bertopic.BERTopic(
+            umap_model=UMAP(15, 5, min_dist=0.0, metric="cosine", random_state=0)
+        )
         model.fit_transform(docs, embeddings)
         began = time.perf_counter()
         scored = topics.score(model, docs, embeddings, random_state=0)
@@ -48,19 +51,14 @@ def main(folder: str) -> None:
         )
         print(calls[-1], flush=True)
     table = pd.DataFrame(rows)
-    text = [
-        f"BERTopic {bertopic.__version__}. Made by "
-        "`python -m experiments.research.topics.with_bertopic FOLDER`.",
-        "",
-        pd.DataFrame(calls).to_markdown(index=False),
-        "",
-        "Outliers that get a topic, and the share of these whose class is not the one that most "
-        "documents of the topic have:",
-        "",
-        table.to_markdown(index=False, floatfmt=".3f"),
-    ]
-    (RESULTS / "with_bertopic.md").write_text("\n".join(text) + "\n", encoding="utf-8")
-    print(table)
+    heads = f"BERTopic {bertopic.__version__}.", pd.DataFrame(calls).to_markdown(index=False)
+    shown = table.to_markdown(index=False, floatfmt=".3f")
+    publish(
+        {"bertopic": "\n\n".join([*heads, shown])},
+        RESULTS / "with_bertopic.md",
+        "topics.md",
+        full=True,
+    )
 
 
 def errors(name, model, docs, embeddings, classes, scored):
@@ -106,7 +104,7 @@ def exercise(model, docs, embeddings, scored):
     info = model.get_document_info(docs, metadata=scored.columns())
     assert set(scored.columns()) <= set(info.columns)
     assert len(info) == len(docs)
-    before, outliers = len(set(model.topics_)) - 1, model.topics_.count(-1)
+    before, outliers = len(set(model.topics_) - {-1}), model.topics_.count(-1)
     runs = topics.refit(model, embeddings, n_runs=5)
     merges = scored.merges()
     new = scored.topics(accept=0.5)

@@ -9,6 +9,7 @@ from typing import Annotated, Any, NamedTuple, Self
 import numpy as np
 import pandas as pd
 
+from clustertrust._notebook import with_findings
 from clustertrust._types import Array, Bools, Floats, Ints
 from clustertrust.auditing.verdicts import VERDICTS, Verdict, verdicts_of
 from clustertrust.auditing.votes import margin_of
@@ -157,6 +158,16 @@ class Audit(Confidence):
         table["verdict"] = [str(verdict) for verdict in self.verdicts]
         wrong = f"Labels that look wrong: {self.wrong_labels}"
         return f"{wrong}\n\nVerdicts on the given clusters\n{table.to_string()}"
+
+    def _repr_html_(self) -> str | None:
+        """Return what a notebook shows."""
+        shown = super()._repr_html_()
+        table = self.clusters()[["points", "issues"]].astype(str)
+        rows = [
+            (str(verdict.cluster), *counts, str(verdict))
+            for verdict, counts in zip(self.verdicts, table.itertuples(index=False), strict=True)
+        ]
+        return None if shown is None else with_findings(shown, str(self.wrong_labels), rows)
 
     def verdicts_by_name(self) -> dict[str, str]:
         """Return the verdict on each given cluster in words, as AnnData objects list it."""

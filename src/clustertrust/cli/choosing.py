@@ -6,8 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
+from scipy import sparse
 
 from clustertrust import CAKE, KProfile, choose_k
+from clustertrust._views import data_view
 from clustertrust.cli.checks import check_clusters_distances, format_of_output
 from clustertrust.cli.options import BUILDING, SCORING, CakeOptions
 from clustertrust.cli.outputs import staged
@@ -31,6 +34,9 @@ from clustertrust.cli.writing import save_figure, write_plan
 from clustertrust.ensemble.clusterers import CLUSTERERS
 from clustertrust.files import FORMATS, write_table
 from clustertrust.surrogates.families import VERDICT
+
+# Points in the pictures of a page, and pictures
+DRAWN, MOST_CANDIDATES = 1000, 4
 
 
 def check_null(method: CakeOptions, null: bool, *, typed: bool) -> bool:
@@ -104,6 +110,8 @@ def choose(request: ChooseRequest) -> None:
             write_table(table, drafts["--out"])
         if "--plot" in drafts:
             draw_profile(drafts["--plot"], profile)
+        if "--report" in drafts:
+            write_choice_page(drafts["--report"], profile, points, params, name_of(data))
         if "--save-plan" in drafts:
             write_plan(drafts["--save-plan"], points)
     if request.as_json:
@@ -130,6 +138,25 @@ def choice_settings(request: ChooseRequest, points: Points) -> dict[str, Any]:
     names += ["distances"] if request.distances else []
     own = {name: getattr(request, name) for name in names}
     return request.method.settings((*BUILDING, *SCORING)) | own | planned_settings(points)
+
+
+def write_choice_page(
+    path: Path, profile: KProfile, points: Points, params: dict[str, Any], name: str
+) -> None:
+    """Write a page of the profile, with the data at each plausible number side by side."""
+    title = f"How many clusters are there in {name}?"
+    if points.view is not None or sparse.issparse(points.X) or points.drawn is not None:
+        # Distances, sparse data and mixed tables take long to cluster again, or have no axes.
+        profile.report(path, title=title)
+        return
+    X = np.asarray(points.X, dtype=np.float64)
+    if len(X) > DRAWN:
+        X = X[np.sort(np.random.default_rng(0).choice(len(X), DRAWN, replace=False))]
+    listed = [k for k in profile.plausible if k > 1] or [profile.strongest]
+    shown = sorted(listed, key=lambda k: -profile.probability[list(profile.n_clusters).index(k)])
+    labels = {k: CAKE(n_clusters=k, **params).fit(X).labels_ for k in shown[:MOST_CANDIDATES]}
+    view = data_view(X, [str(column) for column in points.X.columns], np.zeros(len(X)), "nothing")
+    profile.report(path, view=view, labels=labels, title=title)
 
 
 def draw_profile(path: Path, profile: KProfile) -> None:

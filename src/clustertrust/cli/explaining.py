@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from clustertrust._shares import percents
 from clustertrust.cli.points import ROW, Points
 from clustertrust.cli.printing import name_of
 from clustertrust.cli.reporting import read_scored_points
@@ -17,6 +18,7 @@ from clustertrust.cli.terminal import echo
 from clustertrust.cli.writing import read_names
 from clustertrust.columns import COLUMNS
 from clustertrust.reasons import SENTENCES, error_text
+from clustertrust.tables.plan import ColumnPlan
 
 # Columns that are compared.
 LISTED = 12
@@ -94,6 +96,10 @@ def _in_words(name: str, row: pd.Series) -> list[str]:
         lines.append(f"{said[0].upper()}{said[1:]}.")
     if pd.notna(row.get("rival")):
         lines.append(f"Rival: cluster {row['rival']}.")
+    votes, margin = row.get("consensus_strength", np.nan), row.get("margin", np.nan)
+    if pd.notna(votes) and pd.notna(margin):
+        ours, theirs = percents([float(votes), max(0.0, float(votes - margin))])
+        lines.append(f"Votes of the runs: {ours} for its cluster, {theirs} for the rival.")
     choice = row.get("second_choice")
     if pd.notna(choice) and choice != row["label"]:
         lines.append(f"Most runs of other methods put it into cluster {choice}.")
@@ -107,15 +113,18 @@ def _in_words(name: str, row: pd.Series) -> list[str]:
 
 
 def _beside_clusters(points: Points, table: pd.DataFrame, position: int) -> list[str]:
-    """Return the row's values beside the means of its cluster and of its rival, as a table."""
-    X = points.unscaled
+    """Return the row's values beside the means of its cluster and of its rival, as a table.
+
+    Of categories, beside the share of each cluster that has the same.
+    """
     row = table.iloc[position]
-    if not isinstance(X, pd.DataFrame) or pd.isna(row["label"]):
+    if not isinstance(points.unscaled, pd.DataFrame) or pd.isna(row["label"]):
         return []
-    numbers = X.select_dtypes("number")
     labels = table["label"][points.kept].to_numpy()
-    values = numbers.iloc[int(points.kept[:position].sum())]
+    at = int(points.kept[:position].sum())
     clusters = [row["label"]] + ([row["rival"]] if pd.notna(row.get("rival")) else [])
+    numbers = _numbers(points)
+    values = numbers.iloc[at]
     beside: dict[str, Any] = {"this row": values}
     for cluster in clusters:
         beside[f"cluster {cluster}"] = numbers[labels == cluster].mean()
@@ -128,10 +137,40 @@ def _beside_clusters(points: Points, table: pd.DataFrame, position: int) -> list
         )
         shown["nearer to"] = np.where(other < own, str(clusters[1]), str(clusters[0]))
         shown = shown.loc[(own - other).sort_values(ascending=False, kind="stable").index]
-    head = "\nIts values, and the means of the clusters"
-    more = f"\n… and {len(shown) - LISTED} more columns" if len(shown) > LISTED else ""
-    text = shown.head(LISTED).to_string(float_format=lambda value: f"{value:.4g}")
-    return [f"{head}:", f"{text}{more}"]
+    lines = []
+    if len(shown):
+        more = f"\n… and {len(shown) - LISTED} more columns" if len(shown) > LISTED else ""
+        text = shown.head(LISTED).to_string(float_format=lambda value: f"{value:.4g}")
+        lines += ["\nIts values, and the means of the clusters:", f"{text}{more}"]
+    return lines + _beside_categories(points, labels, at, clusters)
+
+
+def _categories(points: Points) -> list[ColumnPlan]:
+    used = [] if points.plan is None else points.plan.used
+    there = points.original is not None
+    return [column for column in used if column.use == "category" and there]
+
+
+def _numbers(points: Points) -> pd.DataFrame:
+    """Return the columns of numbers, without those that categories became."""
+    encoded = {name for column in _categories(points) for name in column.features}
+    numbers: pd.DataFrame = points.unscaled.select_dtypes("number")
+    return numbers[[name for name in numbers if name not in encoded]]
+
+
+def _beside_categories(points: Points, labels: Any, at: int, clusters: list[Any]) -> list[str]:
+    """Return its categories, and how much of each cluster has the same."""
+    columns = _categories(points)
+    if not columns or points.original is None:
+        return []
+    own = points.original[points.kept]
+    rows = {}
+    for column in columns[:LISTED]:
+        same = (own[column.name].astype(str) == str(own[column.name].iloc[at])).to_numpy()
+        shares = {f"cluster {one}": f"{same[labels == one].mean():.0%}" for one in clusters}
+        rows[column.name] = {"this row": str(own[column.name].iloc[at])} | shares
+    text = pd.DataFrame.from_dict(rows, orient="index").to_string()
+    return ["\nIts categories, and how many of each cluster have the same:", text]
 
 
 def _other_values(points: Points, position: int) -> list[str]:

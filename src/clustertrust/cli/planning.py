@@ -17,7 +17,7 @@ from clustertrust.cli.wording import current_wording
 from clustertrust.columns import COLUMNS
 from clustertrust.files.columns import check_there
 from clustertrust.tables import ColumnPlan, TablePlan, TablePreparer
-from clustertrust.tables.plan import TablePlanError
+from clustertrust.tables.problems import TablePlanError
 from clustertrust.tables.values import listed
 
 

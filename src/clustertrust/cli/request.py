@@ -295,6 +295,7 @@ class ChooseRequest(Request):
     )
     out: str | None = _output("Write the table, one row per number; - prints it as CSV.")
     plot: str | None = _output("Draw the profile (.png, .svg, .pdf).")
+    report: str | None = _output("Write a page (.html): the evidence, and the data at each k.")
     save_plan: str | None = _save_plan()
     distances: bool = _distances()
     null: bool = option(

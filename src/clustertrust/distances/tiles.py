@@ -15,6 +15,8 @@ from clustertrust.kernels import backend
 # of points: enough to keep many threads busy, few enough that the barriers between rounds cost
 # nothing
 _BLOCKS = 32
+# Of tiles, at most so many, and at least so many tiles in each
+_PARTS, _PART = 64, 8
 # Of points: on one thread they are done before others have started.
 _FEW_TILES = 4
 
@@ -46,6 +48,15 @@ def by_feature(X: Array) -> Array:
     if n % tile:
         out[whole, :d, : n % tile] = X[whole * tile :].T
     return out
+
+
+def tile_parts(tiles: int) -> list[tuple[int, int]]:
+    """Cut range(tiles) into parts, one thread's work each: a function of the points alone.
+
+    What is added up part by part has the same bits for any number of threads.
+    """
+    size = max(_PART, -(-tiles // _PARTS))
+    return [(low, min(low + size, tiles)) for low in range(0, tiles, size)]
 
 
 def rounds(n_blocks: int) -> Iterator[Ints]:

@@ -80,6 +80,7 @@ class Clusterer:
     takes_graph : whether the runs by distance can do with a sparse graph of neighbours
     in_blocks : how runs on a sample go on over all rows of data larger than memory: "" (they do
         not), "lloyd" or "mini-batches"
+    in_step : whether runs on the same rows are those of k-means, and are fitted all at once
     storable : whether a model of its runs can be saved
     takes_directions : whether `metric="cosine"` clusters rows that are scaled to unit length;
         `fit` returns a `Nearest` then
@@ -89,6 +90,7 @@ class Clusterer:
     takes_k: ClassVar[bool] = True
     takes_graph: ClassVar[bool] = False
     in_blocks: ClassVar[str] = ""
+    in_step: ClassVar[bool] = False
     storable: ClassVar[bool] = True
     takes_directions: ClassVar[bool] = False
     # Estimators, given in place of a name, that are clustered in the same way.
@@ -159,9 +161,16 @@ class _Centered(_Round):
         return FittedRun(labels, placer, placer.centers)
 
 
+class GivenKMeans(_Centered):
+    """scikit-learn's `KMeans`, given as an estimator: its own fit, to the last bit."""
+
+    name, in_blocks, kinds, takes_directions = "KMeans", "lloyd", (KMeans,), True
+
+
 class _KMeans(_Centered):
-    name, in_blocks, takes_directions = "kmeans", "lloyd", True
-    kinds: ClassVar[tuple[type[Any], ...]] = (KMeans,)
+    """k-means of our own, from scikit-learn's starts."""
+
+    name, in_blocks, in_step, takes_directions = "kmeans", "lloyd", True, True
     init = "k-means++"
 
     def estimator(self, k: int) -> Any:
@@ -171,16 +180,19 @@ class _KMeans(_Centered):
         return prepare_data(X) if type(estimator) is KMeans else None
 
     def fit(self, model: Any, X: Any, shared: Any = None) -> FittedRun:
-        if shared is None or not shared.fit(model):
+        data = self.prepare(model, X) if shared is None else shared
+        if data is None or not data.suits(model):
             return super().fit(model, X)
-        centers = np.asarray(model.cluster_centers_, dtype=np.float64)
-        placer = Nearest(centers, np.arange(len(centers)))
-        return FittedRun(shared.nearest(centers), placer, centers)
+        _, run = next(data.fit([model]))
+        if run is None:
+            return super().fit(model, X)
+        model.inertia_, model.n_iter_ = run.inertia, run.n_iter
+        placer = Nearest(run.centers, np.arange(len(run.centers)))
+        return FittedRun(run.labels, placer, run.centers)
 
 
 class _RandomKMeans(_KMeans):
     name, init = "kmeans-random", "random"
-    kinds: ClassVar[tuple[type[Any], ...]] = ()
 
 
 class _MiniBatchKMeans(_Centered):
@@ -297,7 +309,8 @@ CLUSTERERS: dict[str, Clusterer] = {
     "minibatch-kmeans": _MiniBatchKMeans(),
     "spectral": _Spectral(),
 }
-_OTHER = EstimatorClusterer()
+# Those of estimators that are given, apart from the named ones
+_GIVEN = (GivenKMeans(), EstimatorClusterer())
 
 
 def last_step(estimator: Any) -> Any:
@@ -307,5 +320,5 @@ def last_step(estimator: Any) -> Any:
 
 def clusterer_of(estimator: Any) -> Clusterer:
     """Return the clusterer that knows a given estimator; any other is fitted as it is."""
-    fits = (own for own in CLUSTERERS.values() if isinstance(estimator, own.kinds))
-    return next(fits, _OTHER)
+    known = (*CLUSTERERS.values(), *_GIVEN)
+    return next((own for own in known if isinstance(estimator, own.kinds)), _GIVEN[-1])

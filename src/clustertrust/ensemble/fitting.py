@@ -288,7 +288,7 @@ def fit_run(
     sample = _sample(n, drawing.resample, rng)
     params = draw_params(estimator, drawing.vary, seed)
     with one_thread(), collected_warnings as caught:
-        model = None if method.is_function else _seeded(estimator, params, seed)
+        model = None if method.is_function else seeded(estimator, params, seed)
         prepared = shared if sample is None else None
         if measured is not None and wants_distances(model):
             run = FittedRun(*measured.fit(model, sample, prepared))
@@ -331,7 +331,7 @@ def _rows(X: Any, sample: Ints | None, measured: DistanceData | None) -> Any:
     return X if sample is None else X[sample]
 
 
-def _seeded(estimator: Any, params: dict[str, Any], seed: int) -> Any:
+def seeded(estimator: Any, params: dict[str, Any], seed: int) -> Any:
     """Copy the estimator with the parameters of this run, and its seed wherever it takes one."""
     # It holds only parameters; `clone` and `set_params` take as long as clustering.
     if type(estimator) is KMeans:

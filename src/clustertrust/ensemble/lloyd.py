@@ -1,95 +1,80 @@
-"""Many runs of k-means on the same data, which are prepared once.
+"""k-means of our own: many runs on the same data, all in one pass.
 
-`KMeans.fit` checks, copies and centres the data at each call, which on small data takes longer than
-the clustering. Here the data are prepared once. Each run starts at scikit-learn's own initial
-centres and calls its own loop, so centres and labels are those of `KMeans(n_init=1,
-random_state=seed).fit(X)` to the last bit. The two functions are private to scikit-learn: if a
-version lacks them or changes their parameters, `prepare_data` returns None and each run calls
-`KMeans.fit`.
+A block of points is compared with the centres of all runs while it is in the cache, by products in
+float32; where their rounding could decide, float64 does, so labels depend neither on the processor
+nor on the number of threads. Sums of clusters are in float64, and only points that change move
+them. Starts, stopping and empty clusters are as in `KMeans(n_init=1, random_state=seed)`; labels
+differ from its labels only where rounding decides.
 """
 
 from __future__ import annotations
 
-import functools
-import inspect
-import threading
-from collections.abc import Callable
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.cluster import KMeans, _kmeans
-from sklearn.utils.extmath import row_norms
+from sklearn.cluster import KMeans
 
+from clustertrust._parallel import Team
 from clustertrust._types import Array, Floats, Ints
 from clustertrust.distances.metrics import is_name
-from clustertrust.distances.tiles import by_feature, in_fours
+from clustertrust.distances.tiles import tile_parts
+from clustertrust.ensemble.starts import Starts
 from clustertrust.kernels import backend
+
+# Bytes for what clusters gain and lose, by part of the points.
+_MOVES = 2**26
+# Of all norms together: beyond these they are scaled, so that squares stay within float32.
+_SMALLEST, _LARGEST = 2.0**-10, 2.0**40
+# Below this share of all squares, their difference has lost too many digits.
+_CANCELLED = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """One run: labels (n,), centres (k, d), sum of squared distances, steps, and its seconds."""
+
+    labels: Ints
+    centers: Floats
+    inertia: float
+    n_iter: int
+    seconds: float
 
 
 @dataclass(frozen=True, eq=False)
 class PreparedData:
-    """Data prepared for any number of runs of k-means.
+    """Points prepared for any number of runs of k-means, and for finding the nearest of centres.
 
     Attributes
     ----------
-    X : (n, d) the data minus their mean
-    mean : (d,)
-    squares : (n,) |x|² of the rows of X
-    weights : (n,) ones
-    variance : mean variance of the columns of the data, the unit of `tol`
-    tiles : the original data, laid out for the search of the nearest centre
+    X : (n, d) the points
+    middle : (d,) what is subtracted from them: their mean, or that of the centres
+    scale : power of two that they are multiplied by, in float32
+    tiles, lengths : the result, laid out for the kernel, and its norms
+    squares : Σ |x - middle|²
     """
 
     X: Array
-    mean: Array
-    squares: Array
-    weights: Array
-    # A number of the type of the data, as in scikit-learn.
-    variance: Any
+    middle: Floats
+    scale: float
     tiles: Array
+    lengths: Array
+    squares: float
 
     def __reduce__(self) -> tuple[type, tuple[()]]:
-        """Pickle as None: runs in another process call `KMeans.fit`, without a second copy of X."""
+        """Pickle as None: another process prepares the data itself, without a second copy of X."""
         return type(None), ()
 
-    def fit(self, model: Any) -> bool:
-        """Fit the model on one thread, as `model.fit` would; return False if it must do so itself.
+    @property
+    def _points(self) -> tuple[Array, Array, Array]:
+        return self.X, self.tiles, self.lengths
 
-        It must if it is not k-means with one start and a number as seed, if a parameter is not
-        valid, and if clusters are empty: then `fit` warns.
-        """
-        if type(model) is not KMeans or not self._suits(model):
-            return False
-        start = model._init_centroids(
-            self.X,
-            x_squared_norms=self.squares,
-            init=model.init,
-            random_state=_stream(model.random_state),
-            sample_weight=self.weights,
-        )
-        loop = _loop()
-        # Without it the data would not have been prepared.
-        assert loop is not None
-        labels, inertia, centers, n_iter = loop(
-            self.X,
-            self.weights,
-            start,
-            max_iter=model.max_iter,
-            tol=self.variance * model.tol,
-            verbose=False,
-            n_threads=1,
-        )
-        if not np.bincount(labels, minlength=model.n_clusters).all():
-            return False
-        model.labels_, model.inertia_, model.n_iter_ = labels, inertia, n_iter
-        model.cluster_centers_ = centers + self.mean
-        return True
-
-    def _suits(self, model: KMeans) -> bool:
-        """Return whether the parameters are valid and ask for one plain start."""
-        if model.verbose or not is_name(model.algorithm, "lloyd"):
+    def suits(self, model: Any) -> bool:
+        """Return whether it is k-means with valid parameters that asks for one plain start."""
+        if type(model) is not KMeans or model.verbose or not is_name(model.algorithm, "lloyd"):
             return False
         once = isinstance(model.n_init, Integral) and model.n_init == 1
         if is_name(model.init, "k-means++"):
@@ -110,52 +95,177 @@ class PreparedData:
             and 0 <= model.random_state < 2**32
         )
 
+    def fit(
+        self, models: Sequence[KMeans], threads: int = 1
+    ) -> Iterator[tuple[int, Fitted | None]]:
+        """Yield the position of each model that suits, in the order in which they end, and its run.
+
+        None in place of a run that left clusters empty: `KMeans.fit` warns of that. A run depends
+        on the data and its model alone.
+        """
+        alike: dict[tuple[Any, ...], list[int]] = {}
+        for position, model in enumerate(models):
+            settings = (model.n_clusters, model.init, model.max_iter, float(model.tol))
+            alike.setdefault(settings, []).append(position)
+        parts = tile_parts(len(self.tiles))
+        with Team(min(threads, len(parts))) as team:
+            starts = Starts(self.X, self.middle, self.squares)
+            for (k, init, max_iter, tol), positions in alike.items():
+                size = max(1, _MOVES // (8 * len(parts) * k * self.X.shape[1]))
+                for low in range(0, len(positions), size):
+                    batch = positions[low : low + size]
+                    began = time.perf_counter()
+                    drawn = starts.draw(init, k, [models[i].random_state for i in batch], team)
+                    seconds = (time.perf_counter() - began) / len(batch)
+                    work = _Batch(self, drawn, team, seconds)
+                    for r, run in work.run(int(max_iter), tol * self.squares / self.X.size):
+                        yield batch[r], run
+
     def nearest(self, centers: Floats) -> Ints:
-        """Return the nearest of `centers` (k, d) for each point, as `placing.nearest_point`."""
-        return np.asarray(
-            backend().nearest_row(in_fours(centers), len(centers), self.tiles)[: len(self.X)]
-        )
+        """Return the nearest of `centers` (k, d) for each point, the first on ties."""
+        labels = np.full((1, len(self.X)), -1, dtype=np.int32)
+        k = len(centers)
+        counts, changed = np.zeros((1, k), dtype=np.int64), np.zeros(1, dtype=np.int64)
+        # Without the sums of their features
+        moved = (self.middle, np.zeros((1, k, 0)), counts, changed)
+        runs = (np.arange(1), *self.lay_out_centers(centers[None]))
+        backend().assign(self._points, runs, (0, len(self.tiles)), labels, moved)
+        return np.asarray(labels[0])
+
+    def lay_out_centers(self, centers: Floats) -> tuple[Array, Array, Array, Floats]:
+        """Return centres (A, k, d) as the kernel takes them, with half squares and norms."""
+        A, k, d = centers.shape
+        apart = self.scale * (centers - self.middle)
+        squares = np.einsum("rkf,rkf->rk", apart, apart)
+        rows = np.zeros((A, -(-k // 4) * 4, self.tiles.shape[1]), dtype=np.float32)
+        halves, lengths = np.zeros(rows.shape[:2], np.float32), np.zeros(rows.shape[:2], np.float32)
+        rows[:, :k, :d], halves[:, :k], lengths[:, :k] = apart, squares / 2, np.sqrt(squares)
+        return rows, halves, lengths, np.ascontiguousarray(centers)
+
+    def rows(self) -> Iterator[slice]:
+        """Cut the points into blocks for work in NumPy."""
+        size = max(1, 2**20 // max(1, self.X.shape[1]))
+        return (slice(low, low + size) for low in range(0, len(self.X), size))
 
 
-def prepare_data(X: Any) -> PreparedData | None:
-    """Prepare dense data; None for other data, and if scikit-learn's private functions changed.
+class _Batch:
+    """Runs of the same k from given starts, in step."""
 
-    The steps and their order are scikit-learn's, so they round alike.
-    """
-    if _loop() is None or not isinstance(X, np.ndarray) or X.dtype not in (np.float64, np.float32):
+    def __init__(self, data: PreparedData, start: Floats, team: Team, seconds: float) -> None:
+        self.data, self.team = data, team
+        # Where points are, and what is added up, is minus the middle.
+        self.centers = start - data.middle
+        R, k, d = start.shape
+        self.labels = np.full((R, len(data.X)), -1, dtype=np.int32)
+        self.sums, self.counts = np.zeros((R, k, d)), np.zeros((R, k), dtype=np.int64)
+        self.seconds = np.full(R, seconds)
+
+    def run(self, max_iter: int, tol: float) -> Iterator[tuple[int, Fitted | None]]:
+        """Yield each run when it ends: by Lloyd's steps, with the stopping rule of `KMeans`."""
+        active = np.arange(len(self.centers))
+        steps = np.zeros(len(active), dtype=np.int64)
+        # Runs that lack but the labels of their last centres.
+        moved_last = np.zeros(len(active), dtype=bool)
+        while active.size:
+            began = time.perf_counter()
+            changed = self._assign(active)
+            ends = moved_last[active]
+            moving, changes = active[~ends], changed[~ends]
+            if moving.size:
+                steps[moving] += 1
+                centers = self._means(moving)
+                shift = ((centers - self.centers[moving]) ** 2).sum(axis=(1, 2))
+                self.centers[moving] = centers
+                near = (shift <= tol) | (steps[moving] >= max_iter)
+                moved_last[moving] = near & (changes > 0)
+                ends[~ends] = changes == 0
+            self.seconds[active] += (time.perf_counter() - began) / len(active)
+            for r in active[ends]:
+                yield int(r), self._result(r, int(steps[r]))
+            active = active[~ends]
+
+    def _assign(self, active: Ints) -> Ints:
+        """Label the points in the active runs, update sums, and return how many labels changed."""
+        data = self.data
+        runs = (active, *data.lay_out_centers(self.centers[active] + data.middle))
+        parts = tile_parts(len(data.tiles))
+        shape = (len(parts), len(active), *self.centers.shape[1:])
+        sums, counts = np.zeros(shape), np.zeros(shape[:3], dtype=np.int64)
+        changed = np.zeros(shape[:2], dtype=np.int64)
+
+        def work(i: int) -> None:
+            moved = (data.middle, sums[i], counts[i], changed[i])
+            backend().assign(data._points, runs, parts[i], self.labels, moved)
+
+        self.team.run(work, range(len(parts)))
+        # Added up in order, whoever came first.
+        self.sums[active] += sums.sum(axis=0)
+        self.counts[active] += counts.sum(axis=0)
+        return np.asarray(changed.sum(axis=0))
+
+    def _means(self, moving: Ints) -> Floats:
+        """Return the means of clusters in some runs."""
+        sums, counts = self.sums[moving], self.counts[moving]
+        for a in np.flatnonzero((counts == 0).any(axis=1)):
+            sums[a], counts[a] = self._fill_empty(moving[a], sums[a], counts[a])
+        return np.asarray(sums / counts[:, :, None])
+
+    def _fill_empty(self, r: int, sums: Floats, counts: Ints) -> tuple[Floats, Ints]:
+        """Move the points farthest from their centres to the empty clusters, as `KMeans` does.
+
+        Those that stay empty, since there are no more points apart, go to the largest cluster.
+        """
+        empty = np.flatnonzero(counts == 0)
+        squares = self._squares(r)
+        far = np.argsort(-squares, kind="stable")[: empty.size]
+        for cluster, i in zip(empty, far if squares.max() > 0 else (), strict=False):
+            x, owner = self.data.X[i] - self.data.middle, self.labels[r, i]
+            sums[owner] -= x
+            counts[owner] -= 1
+            sums[cluster], counts[cluster] = x, 1
+        largest = counts.argmax()
+        lost = counts == 0
+        sums[lost], counts[lost] = sums[largest], counts[largest]
+        return sums, counts
+
+    def _squares(self, r: int) -> Floats:
+        """Return the squared distance of each point to the centre of its cluster in run r."""
+        X, middle = self.data.X, self.data.middle
+        own, centers = self.labels[r], self.centers[r]
+        found = [((X[s] - middle - centers[own[s]]) ** 2).sum(axis=1) for s in self.data.rows()]
+        return np.concatenate(found)
+
+    def _result(self, r: int, n_iter: int) -> Fitted | None:
+        if not self.counts[r].all():
+            return None
+        centers, total = self.centers[r], self.data.squares
+        lengths = (centers**2).sum(axis=1)
+        inertia = total - 2 * (centers * self.sums[r]).sum() + (self.counts[r] * lengths).sum()
+        if inertia < _CANCELLED * total:
+            inertia = self._squares(r).sum()
+        placed = centers + self.data.middle
+        return Fitted(self.labels[r], placed, float(inertia), n_iter, float(self.seconds[r]))
+
+
+def prepare_data(X: Any, centers: Floats | None = None) -> PreparedData | None:
+    """Prepare dense data, for runs or to find the nearest of `centers`; None for other data."""
+    if not isinstance(X, np.ndarray) or X.dtype not in (np.float64, np.float32):
         return None
-    centred = np.array(X, order="C")
-    variance = np.mean(np.var(centred, axis=0))
-    mean = centred.mean(axis=0)
-    centred -= mean
-    weights = np.ones(len(X), dtype=X.dtype)
-    tiles = by_feature(np.asarray(X, dtype=np.float64))
-    return PreparedData(centred, mean, row_norms(centred, squared=True), weights, variance, tiles)
+    X = np.ascontiguousarray(X)
+    n, d = X.shape
+    tile = backend().TILE
+    middle = (X if centers is None else centers).mean(axis=0, dtype=np.float64)
+    tiles = np.zeros((-(-n // tile), -(-d // 4) * 4, tile), dtype=np.float32)
+    lengths = np.zeros(len(tiles) * tile, dtype=np.float32)
 
+    def lay_out(scale: float) -> float:
+        return float(backend().lay_out(X, middle, scale, (0, len(tiles)), tiles, lengths))
 
-_streams = threading.local()
-
-
-def _stream(seed: int) -> np.random.RandomState:
-    """Return `RandomState(seed)`, reseeding one per thread: making one takes a fifth of a run."""
-    if not hasattr(_streams, "one"):
-        _streams.one = np.random.RandomState(0)
-    _streams.one.seed(seed)
-    stream: np.random.RandomState = _streams.one
-    return stream
-
-
-@functools.cache
-def _loop() -> Callable[..., Any] | None:
-    """Return scikit-learn's loop of one run; None if its private functions changed."""
-    loop = getattr(_kmeans, "_kmeans_single_lloyd", None)
-    start = getattr(KMeans, "_init_centroids", None)
-    if loop is None or start is None:
-        return None
-    # Without its limit to one thread of BLAS, which callers set once for all runs.
-    loop = inspect.unwrap(loop)
-    expected = ["X", "sample_weight", "centers_init", "max_iter", "verbose", "tol", "n_threads"]
-    begins = ["self", "X", "x_squared_norms", "init", "random_state", "sample_weight"]
-    is_same = list(inspect.signature(loop).parameters) == expected
-    starts_same = list(inspect.signature(start).parameters)[: len(begins)] == begins
-    return loop if is_same and starts_same else None
+    scale, squares = 1.0, lay_out(1.0)
+    size = np.sqrt(squares + (0 if centers is None else ((centers - middle) ** 2).sum()))
+    if size > 0 and not _SMALLEST <= size <= _LARGEST:
+        if np.isinf(size):
+            size = max(np.abs(one - middle).max() for one in (X, centers) if one is not None) * d
+        scale = float(2.0 ** -np.frexp(size)[1])
+        lay_out(scale)
+    return PreparedData(X, middle, scale, tiles, lengths, squares)

@@ -15,8 +15,7 @@ from clustertrust._validation import as_type
 from clustertrust.distances.dissimilarity import squared_distances
 from clustertrust.distances.metrics import EUCLIDEAN, Metric, unit_rows
 from clustertrust.distances.precomputed import check_new_distances, nearest_column
-from clustertrust.distances.tiles import by_feature, in_fours
-from clustertrust.kernels import backend
+from clustertrust.ensemble.lloyd import prepare_data
 from clustertrust.records import Record, check_fields, check_finite, register
 
 
@@ -40,17 +39,16 @@ def nearest_point(points: Any, X: Any, metric: Metric = EUCLIDEAN) -> Ints:
     # Compiled loops would read beyond the end.
     if X.shape[1] != points.shape[1]:
         raise ValueError(f"X has {X.shape[1]} columns; the runs were fitted on {points.shape[1]}.")
-    padded = in_fours(points)
 
     def of(rows: slice) -> Ints:
         if sparse.issparse(X):
             return np.asarray(squared_distances(points, X[rows]).argmin(axis=0))
-        block = np.asarray(X[rows], dtype=np.float64)
-        return np.asarray(
-            backend().nearest_row(padded, len(points), by_feature(block))[: len(block)]
-        )
+        data = prepare_data(np.asarray(X[rows], dtype=np.float64), points)
+        assert data is not None
+        return data.nearest(points)
 
-    return np.concatenate([of(rows) for rows in blocks(X.shape[0], 24 * len(points))])
+    size = 8192 if not sparse.issparse(X) else 1024
+    return np.concatenate([of(rows) for rows in blocks(X.shape[0], 24 * len(points), largest=size)])
 
 
 @dataclass(frozen=True)

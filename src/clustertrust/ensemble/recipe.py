@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import numbers
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -61,6 +61,7 @@ from clustertrust.ensemble.fitting import (
     prepare,
     with_data,
 )
+from clustertrust.ensemble.in_step import fit_in_step
 from clustertrust.ensemble.on_gpu import fit_on_gpu, suits_gpu
 from clustertrust.ensemble.runs import Runs, as_runs
 from clustertrust.kernels import backend
@@ -79,8 +80,6 @@ DEFAULTS: dict[str, Any] = {
 }
 # What k-means and the like cluster by.
 _STRAIGHT = ("euclidean", "l2", "sqeuclidean")
-# Numbers in X.
-_LITTLE = 30_000
 # Runs after a failed one: if these fail too, all are taken to fail.
 _LOOK_ON = 3
 
@@ -291,13 +290,12 @@ class Recipe:
         directions = unit_rows(X) if here and self.takes_directions else None
         recipe = replace(self, directions=directions)
         if here and self.drawing.resample is None:
-            kinds = {type(method.estimator): method for method in self.methods}
-            prepared = {
-                kind: method.clusterer.prepare(
-                    method.estimator, directions if method.takes_directions(self.metric) else X
-                )
-                for kind, method in kinds.items()
-            }
+            prepared: dict[type[Any], Any] = {}
+            for method in self.methods:
+                kind = type(method.estimator)
+                rows = directions if method.takes_directions(self.metric) else X
+                if prepared.get(kind) is None:
+                    prepared[kind] = method.clusterer.prepare(method.estimator, rows)
             recipe = replace(recipe, shared=prepared)
         if self.metric.is_euclidean or self.fitted_metric is not None:
             return recipe
@@ -527,43 +525,73 @@ def run_all(
     if by_rows and suits_gpu(X, recipe.methods, recipe.drawing):
         return fit_on_gpu(X, recipe.methods, numbered, kept)
     recipe = recipe.for_data(X)
-    jobs = [(recipe, r, seed, kept) for r, seed in numbered]
-    client = client_of_joblib()
-    done: list[Run | Failure] = []
+    done: dict[int, Run | Failure] = {}
     # Once for all runs: setting it for each takes longer than clustering small data.
     with one_blas_thread:
-        if client is None and has_own_threads():
-            # joblib waits without end for a thread that ran out of memory.
-            results = map_blocks(lambda job: _work(X, *job), iter(jobs), _threads(X, recipe))
-        elif client is None:
-            work = joblib.delayed(_work)
-            parallel = joblib.Parallel(
-                n_jobs=_threads(X, recipe), prefer="threads", return_as="generator"
-            )
-            results = parallel(work(X, *job) for job in jobs)
-        else:
-            # joblib's Dask backend loses the data together with the worker that holds them.
-            check_jobs(recipe.n_jobs)
-            results = run_on_workers(client, _work, X, jobs)
-        for result in progress(results, len(numbered), "runs", verbose=recipe.verbose):
+        results = _results(X, recipe, numbered, kept)
+        for r, result in progress(results, len(numbered), "runs", verbose=recipe.verbose):
             if isinstance(result, Failure) and recipe.runs.on_failure == "raise":
-                others = itertools.chain(done, itertools.islice(results, _LOOK_ON))
+                following = (other for _, other in itertools.islice(results, _LOOK_ON))
+                others = itertools.chain(done.values(), following)
                 some_run = any(isinstance(other, Run) for other in others)
                 stop(results)
                 result.throw(can_drop=some_run)
-            done.append(result)
-    failed = [result.what for result in done if isinstance(result, Failure)]
+            done[r] = result
+    in_order = [done[r] for r, _ in numbered]
+    failed = [result.what for result in in_order if isinstance(result, Failure)]
     if failed:
         warn_user(f"{len(failed)} of {len(numbered)} runs failed and were left out. {failed[0]}.")
-    return [with_data(run, X) for run in done if isinstance(run, Run)]
+    return [with_data(run, X) for run in in_order if isinstance(run, Run)]
 
 
-def _threads(X: Any, recipe: Recipe) -> int:
-    """Return the number of runs at a time: one if the data are too small for threads to pay."""
+def _results(
+    X: Any, recipe: Recipe, numbered: Sequence[tuple[int, int]], kept: Checkpoint | None
+) -> Iterator[tuple[int, Run | Failure]]:
+    """Yield the runs (r, seed): first those of k-means, all in step, then the others in order."""
+    finished = set()
+    for r, run in _in_step(X, recipe, numbered, kept):
+        finished.add(r)
+        yield r, run
+    jobs = [(recipe, r, seed, kept) for r, seed in numbered if r not in finished]
+    client = client_of_joblib()
+    if client is None and has_own_threads():
+        # joblib waits without end for a thread that ran out of memory.
+        results = map_blocks(lambda job: _work(X, *job), iter(jobs), count_threads(recipe.n_jobs))
+    elif client is None:
+        work = joblib.delayed(_work)
+        parallel = joblib.Parallel(
+            n_jobs=count_threads(recipe.n_jobs), prefer="threads", return_as="generator"
+        )
+        results = parallel(work(X, *job) for job in jobs)
+    else:
+        # joblib's Dask backend loses the data together with the worker that holds them.
+        check_jobs(recipe.n_jobs)
+        results = run_on_workers(client, _work, X, jobs)
+    yield from zip((r for _, r, _, _ in jobs), results, strict=True)
+
+
+def _in_step(
+    X: Any, recipe: Recipe, numbered: Sequence[tuple[int, int]], kept: Checkpoint | None
+) -> Iterator[tuple[int, Run]]:
+    """Yield the runs of k-means of our own that a checkpoint has, then the others as they end."""
+    data = recipe.shared.get(KMeans)
+    if data is None:
+        return
+    jobs = []
+    for r, seed in numbered:
+        method = recipe.method(r)
+        run = None if kept is None or not method.clusterer.in_step else kept.load(r, X)
+        if run is not None:
+            yield r, run
+        elif method.clusterer.in_step:
+            jobs.append((r, method, seed))
     threads = count_threads(recipe.n_jobs)
-    only_kmeans = all(type(method.estimator) is KMeans for method in recipe.methods)
-    is_prepared = recipe.shared.get(KMeans) is not None
-    return 1 if is_prepared and only_kmeans and X.size < _LITTLE else threads
+    for r, run in fit_in_step(data, jobs, recipe.drawing.vary, threads):
+        if recipe.method(r).takes_directions(recipe.metric):
+            run = on_directions(run)
+        if kept is not None:
+            kept.save(r, run)
+        yield r, run
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,8 @@ def named_errors(source_name: str, format: str) -> Iterator[None]:
         raise TableError(message, error.suggested_options) from error
     except (FileNotFoundError, PermissionError, IsADirectoryError):
         raise
+    except MemoryError as error:
+        raise MemoryError(f"{source_name} could not be read. {error}".strip()) from error
     except Exception as error:
         # Arrow has its own errors, which cannot be named here without importing it.
         if not isinstance(error, DAMAGE) and not type(error).__module__.startswith("pyarrow"):

@@ -256,15 +256,16 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 def write_sheet(table: pd.DataFrame, path: Path, engine: Any) -> None:
     """Write a spreadsheet; text stays text, also where it begins like a formula."""
     _refuse_control(table, path.name)
-    with pd.ExcelWriter(path, engine=engine) as writer:
+    # In memory first: an archive that cannot be finished complains when it is collected.
+    written = io.BytesIO()
+    with pd.ExcelWriter(written, engine=engine) as writer:
         table.to_excel(writer, index=False)
-        if engine != "openpyxl":
-            return
-        for sheet in writer.sheets.values():
+        for sheet in writer.sheets.values() if engine == "openpyxl" else ():
             for cell in (cell for row in sheet.iter_rows() for cell in row):
                 # A person's text that begins with = would be run by whoever opens the file.
                 if cell.data_type == "f":
                     cell.data_type, cell.quotePrefix = "s", True
+    path.write_bytes(written.getvalue())
 
 
 def _refuse_control(table: pd.DataFrame, file: str) -> None:

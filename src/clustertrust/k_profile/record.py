@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from clustertrust._notebook import profile_html
 from clustertrust._types import Floats, Ints
+from clustertrust._views import given_view
 from clustertrust.k_profile.combine import HELD, plausible, probabilities, supports
 from clustertrust.k_profile.null_test import NullTest
 from clustertrust.k_profile.one_k import QUANTILES
 from clustertrust.k_profile.signals import Signal
 from clustertrust.null.reference import p_text
+from clustertrust.report.choice import Candidate, Choice, write_choice
 
 # Length of a bar of probability 1
 BAR = 40
@@ -65,6 +69,10 @@ class KProfile:
         """Return one line: the arrays would fill a screen."""
         tried = f"k from {self.n_clusters[0]} to {self.n_clusters[-1]}, {self.n_points} points"
         return f"<KProfile: best {self.best} of {tried}; probability, plausible, to_frame(), …>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        return profile_html(self.verdict(), self.n_clusters, self.probability, self.plausible)
 
     # The recommendation
 
@@ -218,6 +226,64 @@ class KProfile:
             used = f"A random sample of {self.n_points} of {self.n_rows} points"
         lines = [self.verdict(), *self._bars(), *self._both(), self._members(), *self._asides()]
         return f"{used}, {self.n_runs} runs for each k\n\n{table}\n\n" + "\n".join(lines)
+
+    def report(
+        self, path: str | Path, *, view: Any = None, labels: Any = None, title: str | None = None
+    ) -> None:
+        """Write one HTML page: the evidence by k, the gate, and the data at each candidate.
+
+        Parameters
+        ----------
+        path : path of the file
+        view : (n, 2) array or frame, optional
+            Where to draw the points.
+        labels : dict of (n,) labels by number of clusters, optional
+            The data at numbers that the page shows side by side; negative: no cluster.
+        title : str, optional
+        """
+        if (view is None) != (labels is None):
+            raise ValueError("view and labels belong together; give both or neither.")
+        of = {} if labels is None else {int(k): np.asarray(part) for k, part in labels.items()}
+        n = len(next(iter(of.values()))) if of else 0
+        place = None if view is None else given_view(view, pd.RangeIndex(n), "labels")
+        names = ["probability", *self.signals, "score", "weakest_score"]
+        names += [] if self.null_test is None else ["adjusted"]
+        choice = Choice(
+            *(self.verdict(), self.gate(), self.n_clusters, self.probability, self.support),
+            plausible=self.plausible,
+            best=self.best,
+            table=self.to_frame()[names],
+            notes=[self._members(), *self._asides()],
+            view=place,
+            candidates=[Candidate(k, part, self._at(k)) for k, part in sorted(of.items())],
+        )
+        write_choice(path, choice, "How many clusters?" if title is None else title)
+
+    def gate(self) -> str:
+        """Return whether any number of clusters stands out from one cloud, in words."""
+        if self.structured is None:
+            return (
+                "The data were not compared with data without clusters, so the answer is never 1."
+            )
+        if self.structured:
+            return (
+                "The gate is passed: data without clusters seldom stand out as far at any number "
+                f"({self._p()}, level {self.level:g})."
+            )
+        return (
+            f"The gate is not passed: data without clusters stand out as far ({self._p()}, level "
+            f"{self.level:g}). The numbers below hold only if there are clusters."
+        )
+
+    def _at(self, k: int) -> str:
+        """Return what is known of one number of clusters."""
+        if k not in self.n_clusters:
+            return ""
+        j = self.n_clusters.tolist().index(k)
+        return (
+            f"probability {self.probability[j]:.2f}, mean score {self.mean_score[j]:.2f}, weakest "
+            f"cluster {self.weakest_score[j]:.2f} ({self.weakest_points[j]} points)"
+        )
 
     def verdict(self) -> str:
         """Return the recommendation in words."""

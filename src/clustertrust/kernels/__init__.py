@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import functools
 import importlib
+import os
+import sys
 import threading
 import warnings
+from pathlib import Path
 from types import ModuleType
 
 _lock = threading.Lock()
@@ -26,7 +29,9 @@ def backend() -> ModuleType:
 @functools.cache
 def _choose() -> ModuleType:
     try:
-        return importlib.import_module("clustertrust.kernels._numba")
+        module = importlib.import_module("clustertrust.kernels._numba")
+        _announce_compiling(module)
+        return module
     except ImportError as error:
         warnings.warn(
             f"Numba cannot be imported ({error}), so clustertrust runs its plain NumPy kernels, "
@@ -35,3 +40,14 @@ def _choose() -> ModuleType:
             stacklevel=3,
         )
         return importlib.import_module("clustertrust.kernels._numpy")
+
+
+def _announce_compiling(module: ModuleType) -> None:
+    """Tell a person at a terminal why the first fit takes longer: no kernel is in Numba's cache."""
+    folder = module.meet.stats.cache_path
+    is_watched = sys.stderr is not None and os.isatty(2)
+    if is_watched and not (folder and any(Path(folder).glob("*.nbi"))):
+        print(  # noqa: T201
+            "clustertrust: compiling the inner loops, once per installation (about 10 s) …",
+            file=sys.stderr,
+        )

@@ -22,7 +22,7 @@ from clustertrust._views import View
 from clustertrust.columns import COLUMNS
 from clustertrust.notes import notes_on
 from clustertrust.reasons import Cut, check_threshold, cut
-from clustertrust.report.cards import column_cards
+from clustertrust.report.cards import column_cards, count_roles
 from clustertrust.report.contents import ClusterNames, read_data, read_scores, read_votes
 from clustertrust.report.details import (
     LOWEST,
@@ -231,6 +231,9 @@ def build_report(
     if moments is not None:
         scaled = plan is not None and plan.scale != "none"
         distances = center_distances(matrix, codes, moments, scaled=scaled)
+    values = None if moments is None else pack_values(matrix, columns, moments, codes, shown)
+    everywhere = [] if values is None or drawn is not None else values["columns"]
+    own = [] if original is None else pack_original(original, hidden, everywhere)
     return {
         "title": "Which assignments can be trusted?" if title is None else str(title),
         "threshold": at.threshold,
@@ -244,6 +247,7 @@ def build_report(
         ),
         "audit": pack_audit(suspects, codes, clusters.texts, options.get("findings")),
         "cards": cards,
+        "roles": count_roles(plan, columns, original),
         "examples": cluster_examples(distances, scores, codes, k, shown),
         "rivals": nearest_rivals(others.get("rival"), codes, k),
         "text_column": text_column(original),
@@ -269,11 +273,15 @@ def build_report(
         else pack_pictures(original, questions, options.get("folder")),
         "profiles": cluster_profiles(moments, columns, plain, codes, k),
         "fingerprint": fingerprint([clusters.texts, ids, labels]),
-        "values": None if moments is None else pack_values(matrix, columns, moments, codes, shown),
-        "original": [] if original is None else pack_original(original, hidden),
+        "values": values,
+        "original": own,
         "settings": [[str(name), str(value)] for name, value in settings.items()],
         "versions": [["python", platform.python_version()], *_versions()],
-        "notes": [*map(str, notes_on(table)), *_notes(view, drawn, shown, len(numeric))],
+        "notes": [
+            *map(str, notes_on(table)),
+            *_notes(view, drawn, shown, len(numeric)),
+            *_left_out(original, own),
+        ],
     }
 
 
@@ -295,6 +303,17 @@ def _versions() -> list[list[str]]:
         with suppress(PackageNotFoundError):
             versions.append([name, version(name)])
     return versions
+
+
+def _left_out(original: pd.DataFrame | None, own: list[dict[str, Any]]) -> list[str]:
+    """Return a note if the page does not hold the whole table of the user."""
+    of = 0 if original is None else original.shape[1]
+    if len(own) == of:
+        return []
+    return [
+        f"The page and its downloads hold {len(own)} of the {of} columns of your table; join them "
+        "by the names of the rows."
+    ]
 
 
 def _notes(view: View, drawn: Ints | None, shown: Ints, n: int) -> list[str]:

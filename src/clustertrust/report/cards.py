@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from clustertrust._errors import Wording
+from clustertrust._errors import Wording, as_python
 from clustertrust._types import Floats, Ints
 from clustertrust.report.details import choose_columns
 from clustertrust.report.packing import pack
@@ -20,6 +20,8 @@ from clustertrust.tables.plan import ColumnPlan, TablePlan, override
 
 # Cards of a page, and codes of points in them: 1 byte each before they are compressed
 MOST_CARDS, MOST_CODES = 40, 3_000_000
+# Of more columns that are clustered, such as embeddings, the page shows so many
+FEW_CARDS = 12
 # Bars of a column of numbers; whole numbers with so few values have a bar each
 BARS, FEW_VALUES = 12, 12
 # Code of a missing value
@@ -66,8 +68,14 @@ def column_cards(
     matrix, names, moments = data
     codes, k = groups
     most = min(MOST_CARDS, max(1, MOST_CODES // max(1, len(shown))))
-    chosen = [] if moments is None else [names[j] for j in choose_columns(moments, codes, most)]
-    described = _described(*plan, chosen, original)
+    described = _described(*plan, names, original)
+    if moments is not None and len(names) > most:
+        kept = {names[j] for j in choose_columns(moments, codes, min(most, FEW_CARDS))}
+        described = [
+            (name, about)
+            for name, about in described
+            if about["role"] != "clustered" or name in kept or name not in names
+        ]
     cards = []
     for name, about in described[:most]:
         bars = _bars_of(name, matrix, names, original)
@@ -76,6 +84,14 @@ def column_cards(
             card["bars"] = _pack(bars, codes, k, shown)
         cards.append(card)
     return cards
+
+
+def count_roles(
+    plan: TablePlan | None, names: Sequence[str], original: pd.DataFrame | None
+) -> dict[str, int]:
+    """Return how many columns there are of each role, also those without a card."""
+    roles = [about["role"] for _, about in _described(plan, as_python, names, original)]
+    return {role: roles.count(role) for role in ROLES if role in roles}
 
 
 def _described(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,10 +27,12 @@ from clustertrust.reasons import (
 from clustertrust.report.packing import pack, pack_codes, pack_index
 from clustertrust.report.profiles import Moments
 
-# Columns of the data shown for a point, and values of them in the file, 4 MB
-MOST_COLUMNS, MOST_VALUES = 50, 1_000_000
+# Columns of the data shown for a point, and values of them in the file, 3.5 MB
+MOST_COLUMNS, MOST_VALUES = 50, 700_000
 # Columns of the user's own table, all points, and cells of it in the file
 MOST_ORIGINAL, MOST_CELLS = 50, 2_000_000
+# Bytes for them: what else there is of a page takes about so many for a point, of 12 MB in all
+BYTES, BYTES_A_POINT, LEAST_BYTES = 8_000_000, 55, 2_500_000
 # Clusters with votes
 MOST_VOTES = 5
 # One in so many of the points drawn is there for its low score
@@ -205,19 +208,35 @@ def check_unasked(unasked: Any, original: pd.DataFrame | None) -> list[str]:
     return names
 
 
-def pack_original(original: pd.DataFrame, unasked: Sequence[str] = ()) -> list[dict[str, Any]]:
+def pack_original(
+    original: pd.DataFrame, unasked: Sequence[str], values: Sequence[str]
+) -> list[dict[str, Any]]:
     """Pack the columns of the user's own table as text: names, and what stands in each row.
 
-    The review does not show those `unasked`.
+    The review does not show those `unasked`. Where they would take too much room, columns of
+    numbers among the `values` that the page has of every point are taken from there, with
+    seven digits, and columns that still find no room are left out.
     """
-    most = min(MOST_ORIGINAL, MOST_CELLS // max(1, len(original)))
-    shown = original.iloc[:, :most].astype(object)
-    texts = shown.where(shown.notna(), "").astype(str)
-    return [
-        {
-            "name": str(name),
-            "texts": pack_index(pd.Index(texts.iloc[:, j].tolist(), dtype=object)),
-            "unasked": str(name) in unasked,
-        }
-        for j, name in enumerate(texts.columns)
-    ]
+    n = max(1, len(original))
+    shown = original.iloc[:, : min(MOST_ORIGINAL, MOST_CELLS // n)]
+    room = max(LEAST_BYTES, BYTES - BYTES_A_POINT * n)
+    packed: dict[int, dict[str, Any]] = {}
+    # Those that the values have come last.
+    order = sorted(range(shown.shape[1]), key=lambda j: str(shown.columns[j]) in values)
+    for j in order:
+        name, column = str(shown.columns[j]), shown.iloc[:, j].astype(object)
+        of_values = values.index(name) if name in values else None
+        head = {"name": name, "unasked": name in unasked}
+        texts = column.where(column.notna(), "").astype(str).tolist()
+        # A sample tells whether it is worth the time.
+        sample = len(json.dumps(pack_index(pd.Index(texts[:1000], dtype=object))))
+        entry = None
+        if sample * n / min(n, 1000) <= 1.5 * room:
+            entry = pack_index(pd.Index(texts, dtype=object))
+        size = room + 1 if entry is None else len(json.dumps(entry))
+        if size <= room:
+            packed[j] = {**head, "texts": entry}
+            room -= size
+        elif of_values is not None:
+            packed[j] = {**head, "value": of_values}
+    return [packed[j] for j in sorted(packed)]

@@ -7,6 +7,7 @@ import hashlib
 import html
 import json
 import re
+from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -22,21 +23,37 @@ def render(contents: dict[str, Any]) -> str:
     the page itself. The contents are JSON in an element that browsers do not run, and the script
     puts them on the page as text, never as markup.
     """
-    style = "\n".join([css_variables(), *_assets(".css")])
     script = '"use strict";\n(() => {\n' + "\n".join(_assets(".js")) + "})();\n"
-    allowed = f"script-src {_digest(script)}; style-src {_digest(style)}; img-src data:"
     parts = {
-        "policy": f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'",
         "title": html.escape(contents["title"]),
         "stable": f"{STABLE:g}",
         "inside": f"{INSIDE:g}",
-        "style": style,
         "contents": _harmless_json(contents),
-        "script": script,
     }
     (template,) = _assets(".html")
+    return fill(template, _assets(".css"), script, parts)
+
+
+def fill(template: str, styles: Sequence[str], script: str, parts: dict[str, str]) -> str:
+    """Put parts, which are HTML, into a template, with a policy that allows nothing else.
+
+    No script: none is allowed.
+    """
+    style = "\n".join([css_variables(), *styles])
+    scripts = f"script-src {_digest(script)}; " if script else ""
+    allowed = f"{scripts}style-src {_digest(style)}; img-src data:"
+    parts = parts | {
+        "policy": f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'",
+        "style": style,
+        "script": script,
+    }
     # One pass, so that inserted text is not filled in again
     return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], template)
+
+
+def read_asset(name: str) -> str:
+    """Return the text of a file that pages are made of."""
+    return files("clustertrust.report").joinpath("assets", name).read_text(encoding="utf-8")
 
 
 def _assets(suffix: str) -> list[str]:

@@ -7,10 +7,11 @@ measures the columns, and returns what is clustered.
 
 from __future__ import annotations
 
+from clustertrust.tables.column import ColumnPlan
 from clustertrust.tables.frames import warn_of_columns, warn_of_distances
 from clustertrust.tables.kinds import ColumnChoices
 from clustertrust.tables.looking import look
-from clustertrust.tables.plan import ColumnPlan, TablePlan
+from clustertrust.tables.plan import TablePlan
 from clustertrust.tables.preparer import TablePreparer
 
 __all__ = [

@@ -14,9 +14,10 @@ import numpy as np
 import pandas as pd
 
 from clustertrust._types import Floats, Ints
+from clustertrust.tables.column import ColumnPlan, numbers_of
 from clustertrust.tables.kinds import COUNTING, MOST_CATEGORIES
-from clustertrust.tables.plan import KNOWN_ANSWER, ColumnPlan, Columns, TablePlan, numbers_of
-from clustertrust.tables.units import series_of, shared_unit
+from clustertrust.tables.plan import KNOWN_ANSWER, Columns, TablePlan
+from clustertrust.tables.units import MANY, series_of, shared_unit
 from clustertrust.tables.values import ENOUGH, are_whole, words_of
 from clustertrust.tables.words import (
     ANSWERS,
@@ -44,8 +45,12 @@ TIMESTAMPS = ((946_684_800, 2_100_000_000), (946_684_800_000, 2_100_000_000_000)
 MOST_COMPARED = 300
 # Correlation of columns that say the same.
 SAME = 0.99999
-# Share of rows at which the numbers of groups fall.
-FALLS = 0.02
+# Times that the numbers of groups fall, as a share of the times that they rise.
+FALLS = 0.05
+# Numbers among which one is an id, in the mean.
+SPARSE = 100
+# From which on a weight is of a row, not of a thing.
+HEAVY = 10_000
 # Share of the median below which a measure comes near to 0.
 FAR_FROM_ZERO = 0.05
 
@@ -90,7 +95,7 @@ def with_doubts(plan: TablePlan, frame: pd.DataFrame) -> TablePlan:
     columns = plan.read(frame)
     counts = _counts_of_combinations(seen, plan, frame)
     doubts = counts or (_answer(seen, plan, frame) | _repeated(seen, columns))
-    doubts |= _numbered_groups(seen, frame)
+    doubts = _many_codes(seen) | doubts | _numbered_groups(seen, frame)
     for name, column in seen.items():
         if name not in doubts:
             raised = next(filter(None, (rule(column) for rule in RULES)), None)
@@ -142,7 +147,8 @@ def _named_as_count(seen: Seen) -> Doubt | None:
 
 def _named_as_weight(seen: Seen) -> Doubt | None:
     of_survey = {"weight", "wt"} & {*seen.words[-1:]} and SURVEYS & {*seen.words}
-    if seen.plan.use == "number" and (of_survey or WEIGHTS & {*seen.words[-1:]}):
+    large = seen.words == ["weight"] and seen.is_whole and seen.numbers.max() > HEAVY
+    if seen.plan.use == "number" and (of_survey or large or WEIGHTS & {*seen.words[-1:]}):
         return Doubt("its name says that it is the weight of a row, not a measurement", "drop")
     return None
 
@@ -155,8 +161,17 @@ def _named_as_date(seen: Seen) -> Doubt | None:
         return DATE
     if seen.words[:1] == ["mo"] and seen.is_whole and 1 <= seen.numbers.min() <= 12:
         return DATE if seen.numbers.max() <= 12 else None
+    if seen.last_word == "time" and seen.is_whole and _are_on_the_clock(seen.numbers):
+        return DATE
     named = (DATES | TIMES) & {*seen.words[:1], seen.last_word}
     return DATE if named and (seen.is_whole or not len(seen.numbers)) else None
+
+
+def _are_on_the_clock(numbers: Floats) -> bool:
+    """Return whether many different numbers are times of day such as 1459."""
+    different = np.unique(numbers)
+    in_a_day = different[0] >= 0 and 1000 < different[-1] <= 2400
+    return bool(len(different) > 4 * MOST_CODES and in_a_day and (different % 100 < 60).all())
 
 
 def _like_a_timestamp(seen: Seen) -> Doubt | None:
@@ -189,8 +204,9 @@ def _like_groups(seen: Seen) -> Doubt | None:
     """Doubt many whole numbers that occur equally often, as the ids of a panel do."""
     if not seen.is_whole:
         return None
-    counts = np.unique(seen.numbers, return_counts=True)[1]
-    return ID if len(counts) > MOST_CODES and counts[0] > 1 and np.ptp(counts) == 0 else None
+    values, counts = np.unique(seen.numbers, return_counts=True)
+    equal = len(counts) > MOST_CODES and counts[0] > 1 and np.ptp(counts) == 0
+    return ID if equal and values[-1] - values[0] < SPARSE * len(values) else None
 
 
 def _without_a_gap(seen: Seen) -> Doubt | None:
@@ -215,18 +231,20 @@ def _few_whole_numbers(seen: Seen) -> Doubt | None:
 
     Counts begin at 0 and are named in the plural; marks have one peak.
     """
-    if not seen.is_whole or len(seen.numbers) < ENOUGH or seen.numbers.min() != 1:
+    if not _has_few(seen) or seen.numbers.min() != 1:
         return None
     values, counts = np.unique(seen.numbers, return_counts=True)
-    few = 2 < len(values) <= min(MOST_CODES, len(seen.numbers) / 2) and values[-1] == len(values)
-    plural = seen.last_word.endswith("s") and not seen.last_word.endswith("ss")
+    word = seen.last_word
+    plural = word.endswith("s") and not word.endswith(("ss", "os", "us", "is"))
     marks = len(values) > 4 and _has_one_peak(counts)
-    return CODES if few and not plural and not marks else None
+    return CODES if values[-1] == len(values) and not plural and not marks else None
 
 
 def _has_one_peak(counts: Ints) -> bool:
-    """Return whether counts rise to one value and fall after it."""
+    """Return whether counts rise to one value, far above the least, and fall after it."""
     peak = int(counts.argmax())
+    if counts[peak] < 2 * counts.min():
+        return False
     return bool((np.diff(counts[: peak + 1]) >= 0).all() and (np.diff(counts[peak:]) <= 0).all())
 
 
@@ -295,7 +313,7 @@ def _counts_of_combinations(
 def _answer(seen: dict[str, Seen], plan: TablePlan, frame: pd.DataFrame) -> dict[str, Doubt]:
     """Doubt what is named as an answer and has few values, and what stands alone at the end.
 
-    That is the only column of words, or the only one of two values.
+    That is the only column of words, or of two numbers, which may stand first too.
     """
     words = [column.name for column in plan.used if column.levels and column.name in seen]
     if len(plan.used) - len(words) < 2:
@@ -305,11 +323,13 @@ def _answer(seen: dict[str, Seen], plan: TablePlan, frame: pd.DataFrame) -> dict
     few = [name for name in seen if frame[name].nunique() <= MOST_CODES]
     answers = [name for name in few if seen[name].last_word in ANSWERS]
     answers += [name for name in few if name in ends and seen[name].last_word in ANSWERS_AT_THE_END]
-    twos = [name for name in few if frame[name].nunique() == 2]
+    twos = [name for name in few if frame[name].nunique() == 2 and len(seen[name].numbers)]
     if last in seen and not NO_ANSWERS & {*seen[last].words}:
-        yes_or_no = last in twos and (twos == [last] or seen[last].words[:1] == ["is"])
+        is_so = last in twos and seen[last].words[:1] == ["is"]
         coded = few == [last] and last.isdecimal() and _are_codes(seen[last].numbers)
-        answers += [last] if words == [last] or yes_or_no or coded else []
+        answers += [last] if words == [last] or is_so or coded else []
+    alone = twos if len(twos) == 1 else []
+    answers += [n for n in alone if n in ends and not NO_ANSWERS & {*seen[n].words}]
     return dict.fromkeys(answers, ANSWER)
 
 
@@ -323,6 +343,21 @@ def _are_codes(numbers: Floats) -> bool:
     )
 
 
+def _many_codes(seen: dict[str, Seen]) -> dict[str, Doubt]:
+    """Doubt few whole numbers in most columns of a table, such as alleles."""
+    numbers = [column for column in seen.values() if len(column.numbers)]
+    coded = [column.plan.name for column in numbers if _has_few(column)]
+    are_most = len(coded) >= max(MANY, len(numbers) / 2)
+    return dict.fromkeys(coded, CODES) if are_most else {}
+
+
+def _has_few(seen: Seen) -> bool:
+    """Return whether a column has three to twelve whole numbers."""
+    if not seen.is_whole or len(seen.numbers) < ENOUGH:
+        return False
+    return 2 < len(np.unique(seen.numbers)) <= min(MOST_CODES, len(seen.numbers) / 2)
+
+
 def _numbered_groups(seen: dict[str, Seen], frame: pd.DataFrame) -> dict[str, Doubt]:
     """Doubt the first columns whose whole numbers repeat and hardly fall, as those of groups."""
     doubts: dict[str, Doubt] = {}
@@ -332,7 +367,9 @@ def _numbered_groups(seen: dict[str, Seen], frame: pd.DataFrame) -> dict[str, Do
             continue
         different = len(np.unique(column.numbers))
         repeats = column.is_whole and 4 < different <= len(frame) / 2
-        if not repeats or column.plan.n_missing or (np.diff(column.numbers) < 0).mean() > FALLS:
+        steps = np.diff(column.numbers)
+        falls = (steps < 0).sum() > FALLS * (steps > 0).sum()
+        if not repeats or column.plan.n_missing or falls:
             break
         doubts[name] = ID
     return doubts

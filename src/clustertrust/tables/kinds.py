@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from clustertrust._types import Floats, Ints
-from clustertrust.tables.plan import ColumnPlan, numbers_of
+from clustertrust.tables.column import ColumnPlan, numbers_of
 from clustertrust.tables.values import (
     ENOUGH,
     LIMITS,

@@ -11,6 +11,7 @@ import pandas as pd
 
 from clustertrust._errors import Message, literal
 from clustertrust._validation import check_choice, nearest_name
+from clustertrust.tables.column import ColumnPlan
 from clustertrust.tables.doubts import with_doubts
 from clustertrust.tables.kinds import COUNTING, ColumnChoices, NumberFormat, kind_of
 from clustertrust.tables.plan import (
@@ -18,11 +19,10 @@ from clustertrust.tables.plan import (
     LEFT_OUT,
     MISSING_RULES,
     SCALES,
-    ColumnPlan,
-    Problem,
     TablePlan,
     override,
 )
+from clustertrust.tables.problems import Problem
 from clustertrust.tables.rows import LookedAt
 from clustertrust.tables.siblings import treated_alike
 from clustertrust.tables.units import with_scale

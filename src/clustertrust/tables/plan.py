@@ -4,31 +4,22 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clustertrust._errors import InputError, Message, Wording, as_python, literal, rendered
+from clustertrust._errors import Message, Wording, as_python, rendered
 from clustertrust._types import Bools, Ints
-from clustertrust._validation import check_choice, check_whole_numbers, warn_user
-from clustertrust.tables.values import (
-    as_categories,
-    as_numbers,
-    is_number,
-    is_real,
-    known_texts,
-    listed,
-    mapped,
-)
+from clustertrust._validation import check_choice, check_whole_numbers
+from clustertrust.tables.column import ColumnPlan, column_from_json, numbers_of, one_hot
+from clustertrust.tables.problems import Problem
+from clustertrust.tables.stored import check_keys
+from clustertrust.tables.values import as_categories, is_number, listed
 
-KINDS = ("number", "truth value", "category", "date", "id", "text", "constant", "empty")
-# What can be done with a column: a number each row, one column for each category, nothing, names
-# for the rows, or what a transformer makes of it.
-USES = ("number", "category", "ignored", "id", "encoded")
 # What becomes of categories: columns of 0 and 1, nothing, or one column of texts ("match"), as
 # Gower's distance takes them.
 ENCODINGS = ("auto", "onehot", "drop", "match")
@@ -40,53 +31,6 @@ KNOWN_ANSWER = "it may be the known answer, and is used like the others"
 # Lines that ask to check something.
 MOST_CHECKS = 5
 MOST_MISSING = 0.5  # of a row's columns; a row with fewer known values is left out
-
-
-class Problem(NamedTuple):
-    """What stands against clustering a table.
-
-    Attributes
-    ----------
-    text : what is wrong, and what to do
-    suggested_option : a parameter that helps, with its value; None where there is none
-    rename : a name that was given and the one that was meant, where that is the help
-    """
-
-    text: Message
-    suggested_option: tuple[str, Any] | None = None
-    rename: tuple[str, str] | None = None
-
-
-class TablePlanError(InputError):
-    """All that stands against clustering a table.
-
-    Attributes
-    ----------
-    problems : each with what to do
-    suggested_options : parameters that help, with their values
-    renames : pairs of names of which the second was meant
-    """
-
-    def __init__(
-        self, problems: Sequence[Problem], source_name: str = "", wording: Wording = as_python
-    ) -> None:
-        self.problems = tuple(problems)
-        texts = [literal(problem.text.render(wording)) for problem in problems]
-        super().__init__(f"{literal(source_name)}{_numbered(texts)}")
-        hints = (problem.suggested_option for problem in problems)
-        self.suggested_options = tuple(hint for hint in hints if hint is not None)
-        renames = (problem.rename for problem in problems)
-        self.renames = tuple(rename for rename in renames if rename is not None)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle with all parts: workers raise errors in other processes."""
-        return type(self), (self.problems,), vars(self)
-
-
-def _numbered(texts: Sequence[str]) -> str:
-    if len(texts) == 1:
-        return texts[0]
-    return " ".join(f"({position}) {text}" for position, text in enumerate(texts, 1))
 
 
 class Columns(NamedTuple):
@@ -139,49 +83,6 @@ class Columns(NamedTuple):
             for one in self.plan.used
         }
         return pd.DataFrame(columns, index=index)
-
-
-@dataclass(frozen=True)
-class ColumnPlan:
-    """What one column is, and what is done with it.
-
-    Attributes
-    ----------
-    name : of the column
-    kind : one of `KINDS`
-    use : one of `USES`; "ignored" columns are carried along and not clustered
-    reason : why
-    override_hint : the parameter that overrides it; empty where the user decided
-    levels : of a category its values, of a truth value the texts for no and yes
-    missing : numbers that stand for a missing value
-    decimal : mark before its decimals where that is not the table's
-    numeric : whether it could be used as a number
-    n_missing : how many values are missing in the table that was looked at
-    user_decided : whether the user decided it
-    check : why a person should check what is done with it; `override_hint` is then how to change it
-    clipped : whether its outliers are clipped before it is scaled
-    """
-
-    name: str
-    kind: str
-    use: str
-    reason: str = ""
-    override_hint: str = ""
-    levels: tuple[str, ...] = ()
-    missing: tuple[float, ...] = ()
-    decimal: str = ""
-    numeric: bool = False
-    n_missing: int = 0
-    user_decided: bool = False
-    check: str = ""
-    clipped: bool = False
-
-    @property
-    def features(self) -> list[str]:
-        """The columns that it becomes."""
-        if self.use == "category":
-            return [f"{self.name}={value}" for value in self.levels]
-        return [self.name] if self.use == "number" else []
 
 
 def _in_words(reason: str, wording: Wording) -> str:
@@ -421,8 +322,8 @@ class TablePlan:
         """Read a plan that `to_json` gave and a person may have edited; raise if it is wrong."""
         if not isinstance(kept, dict) or not isinstance(kept.get("columns"), list):
             raise ValueError("A plan is a JSON object with a list of columns, as it was written.")
-        _check_keys(kept, cls, "The plan")
-        columns = tuple(_column_from_json(column) for column in kept["columns"])
+        check_keys(kept, cls, "The plan")
+        columns = tuple(column_from_json(column) for column in kept["columns"])
         names = [column.name for column in columns]
         twice = next((name for name, times in Counter(names).items() if times > 1), None)
         if twice is not None:
@@ -447,111 +348,6 @@ _RULES = {
     "drop": "such rows are left out",
     "skip": "distances skip them; rows with more than half missing are left out",
 }
-
-
-def _column_from_json(kept: Any) -> ColumnPlan:
-    if not isinstance(kept, dict) or not isinstance(kept.get("name"), str):
-        raise ValueError(f"The plan has a column without a name: {kept!r}.")
-    _check_keys(kept, ColumnPlan, f"The column {kept['name']!r} of the plan")
-    try:
-        check_choice("kind", kept.get("kind", "number"), KINDS)
-        check_choice("use", kept.get("use", "ignored"), USES)
-    except ValueError as error:
-        raise ValueError(f"The column {kept['name']!r} of the plan: {error}") from error
-    values: dict[str, Any] = {
-        "levels": tuple(str(value) for value in kept.get("levels", ())),
-        "missing": tuple(float(value) for value in kept.get("missing", ())),
-    }
-    return ColumnPlan(**({"kind": "number", "use": "ignored"} | kept | values))
-
-
-def _check_keys(kept: dict[str, Any], record: type, subject: str) -> None:
-    """Raise for keys that a record does not have, and for values of another type than it has."""
-    types = {item.name: str(item.type) for item in fields(record)}
-    odd = next((name for name in kept if name not in types), None)
-    if odd is not None:
-        raise ValueError(f"{subject} has {odd!r}, which is not known; it may have {sorted(types)}.")
-    for name, value in kept.items():
-        plain = types[name].removesuffix(" | None")
-        fits, words = _FORMS.get(plain, (lambda _: True, ""))
-        if not (fits(value) or (value is None and plain != types[name])):
-            raise ValueError(f"{subject} has {value!r} as {name!r}; it must be {words}.")
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_real(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _is_place(value: Any) -> bool:
-    return (
-        isinstance(value, list) and len(value) == 2 and _is_whole(value[0]) and _is_text(value[1])
-    )
-
-
-def _list_of(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, list) and all(map(fits, value))
-
-
-# What JSON must hold for a field, by its type.
-_FORMS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "str": (_is_text, "a text"),
-    "int": (_is_whole, "a whole number"),
-    "bool": (lambda value: isinstance(value, bool), "true or false"),
-    "tuple[str, ...]": (_list_of(_is_text), "a list of texts"),
-    "tuple[str | Message, ...]": (_list_of(_is_text), "a list of texts"),
-    "tuple[float, ...]": (_list_of(_is_real), "a list of numbers"),
-    "tuple[tuple[int, str], ...]": (_list_of(_is_place), "a list of pairs of a row and a reason"),
-}
-
-
-def numbers_of(series: pd.Series, column: ColumnPlan, number_format: Any) -> NDArray[np.float64]:
-    """Return a column as floats, NaN where a value is missing.
-
-    `number_format` has `na`, `decimal` and `thousands`.
-    """
-    if column.kind == "truth value" and column.levels:
-        no, yes = column.levels
-        numbers = {no.casefold(): 0.0, yes.casefold(): 1.0}
-        texts = known_texts(series, number_format.na)
-        truth = mapped(texts, lambda text: numbers.get(str(text).casefold()))
-        return truth.to_numpy(np.float64, na_value=np.nan)
-    if is_real(series):
-        single = series.dtype == np.float32
-        values = series.to_numpy(np.float32 if single else np.float64, na_value=np.nan)
-    else:
-        texts = known_texts(series, number_format.na)
-        values = as_numbers(
-            texts, column.decimal or number_format.decimal, number_format.thousands
-        ).to_numpy(np.float64)
-    absent = ~np.isfinite(values)
-    odd = [*column.missing, *(float(text) for text in number_format.na or () if is_number(text))]
-    if odd:
-        absent |= np.isin(values, odd)
-    return np.where(absent, np.nan, values) if absent.any() else values
-
-
-def one_hot(texts: pd.Series, column: ColumnPlan) -> NDArray[np.float64]:
-    """Return a column of 0 and 1 for each category; NaN if a category is missing or new."""
-    codes = pd.Index(column.levels).get_indexer(pd.Index(texts))
-    new = sorted(set(texts[codes < 0].dropna()))
-    if new:
-        warn_user(
-            f"The column {column.name!r} has categories that its plan does not know "
-            f"({listed(new, 5)}); they count as missing."
-        )
-    codes = np.where(texts.isna().to_numpy(), -1, codes)
-    shares = np.zeros((len(texts), len(column.levels)))
-    shares[np.arange(len(texts)), codes] = 1.0
-    shares[codes < 0] = np.nan
-    return shares
 
 
 def _grouped(columns: Iterable[tuple[ColumnPlan, str]]) -> dict[tuple[str, str], list[str]]:

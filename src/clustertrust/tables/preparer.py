@@ -12,16 +12,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from clustertrust._dask import open_client, results
 from clustertrust._errors import InputError, Message, ParameterError
 from clustertrust._types import Array, Floats
 from clustertrust._validation import is_dask, warn_user
+from clustertrust.tables.column import ColumnPlan
+from clustertrust.tables.encoders import encoded_by, input_of
 from clustertrust.tables.kinds import MOST_CATEGORIES, ColumnChoices, too_many
 from clustertrust.tables.looking import look_at, odd_rows
-from clustertrust.tables.plan import ColumnPlan, Columns, TablePlan, TablePlanError
+from clustertrust.tables.plan import Columns, TablePlan
+from clustertrust.tables.problems import TablePlanError
 from clustertrust.tables.rows import LookedAt, candidates, draw_rows, looked_at
 from clustertrust.tables.scales import (
     ColumnTotals,
@@ -223,7 +225,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         columns = self.plan_.read(frame)
         if self.plan_.is_mixed:
             return columns.mixed(frame.index)
-        encoded = [_numbers(self.encoders_[name], frame, name) for name in self.encoders_]
+        encoded = [encoded_by(self.encoders_[name], frame, name) for name in self.encoders_]
         return self.measures_.scale(self.filled(columns, encoded))
 
     def filled(self, columns: Columns, encoded: Sequence[Floats] = ()) -> Array:
@@ -327,7 +329,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         columns = plan.read(rows.frame)
         kept = plan.rows_out(columns, rows.positions) == ""
         encoded = [
-            _numbers(self.encoders_[name], rows.frame, name)[kept] for name in self.encoders_
+            encoded_by(self.encoders_[name], rows.frame, name)[kept] for name in self.encoders_
         ]
         return Looked(plan, spread_of(plan, columns.numbers[kept]), encoded)
 
@@ -367,9 +369,11 @@ class TablePreparer(TransformerMixin, BaseEstimator):
             if encoder is None or column.use != "ignored" or column.user_decided or column.numeric:
                 continue
             made = clone(encoder)
-            made.fit(_input_of(made, rows.frame, column.name, column.kind))
+            made.fit(input_of(made, rows.frame, column.name, column.kind))
             self.encoders_[column.name] = (made, column.kind)
-            width = _numbers(self.encoders_[column.name], rows.frame.head(1), column.name).shape[1]
+            width = encoded_by(self.encoders_[column.name], rows.frame.head(1), column.name).shape[
+                1
+            ]
             names = tuple(f"{column.name}_{position}" for position in range(width))
             reason = f"by {type(encoder).__name__}"
             columns[j] = replace(
@@ -499,25 +503,3 @@ def _totals_of_part(looked: Looked, part: pd.DataFrame, before: int) -> ColumnTo
 
 def _transformed(part: pd.DataFrame, preparer: TablePreparer) -> Any:
     return preparer.transform(part)
-
-
-# Encoders of the user
-
-
-def _input_of(encoder: Any, frame: pd.DataFrame, name: str, kind: str) -> Any:
-    """Return a column as an encoder takes it: alone if it takes texts, else as a frame."""
-    column = frame[name]
-    if kind == "date":
-        column = pd.to_datetime(column, errors="coerce", format="mixed")
-    else:
-        column = column.astype(object).where(column.notna(), "").map(str)
-    alone = getattr(encoder, "__single_column_transformer__", False)
-    return column if alone or not get_tags(encoder).input_tags.two_d_array else column.to_frame()
-
-
-def _numbers(fitted: tuple[Any, str], frame: pd.DataFrame, name: str) -> Floats:
-    """Return what an encoder makes of a column, (rows, features)."""
-    encoder, kind = fitted
-    values = encoder.transform(_input_of(encoder, frame, name, kind))
-    values = values.toarray() if hasattr(values, "toarray") else values
-    return np.asarray(values, dtype=np.float64).reshape(len(frame), -1)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from clustertrust._types import Floats
-from clustertrust.tables.plan import ColumnPlan, numbers_of
+from clustertrust.tables.column import ColumnPlan, numbers_of
 from clustertrust.tables.values import are_whole, words_of
 from clustertrust.tables.words import IDS_IF_DIFFERENT
 

@@ -11,7 +11,7 @@ def _words(text: str) -> frozenset[str]:
 IDS = _words(
     "id ids uuid guid uid identifier individual subject subj zip zipcode postcode plz fips geoid "
     "ssn isbn ean sku rownames rowname rowid barcode phone code iso idno pid pidnum seqn tract "
-    "cust cusip"
+    "cust cusip url link href email"
 )
 NUMBERS = ("idno", "num", "nr", "no")
 IDS_IF_DIFFERENT = _words(
@@ -25,7 +25,10 @@ ANSWERS = _words(
 )
 ANSWERS_AT_THE_END = _words("purchase status default response function type result winner y")
 # Words of the only texts of a table that are no answer.
-NO_ANSWERS = _words("sex gender group grp method treatment trt arm")
+NO_ANSWERS = _words(
+    "sex gender group grp method treatment trt arm district continent region country state city "
+    "county"
+)
 # Parts of a table that a model is fitted to and tested on.
 SPLITS = _words("train training test testing valid validation val dev")
 

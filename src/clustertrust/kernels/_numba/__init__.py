@@ -15,11 +15,11 @@ from clustertrust.kernels._numba.cells import (
     strict_matches,
 )
 from clustertrust.kernels._numba.compiling import TILE
+from clustertrust.kernels._numba.kmeans import assign, candidate_sums, lay_out, locate
 from clustertrust.kernels._numba.medoids import fasterpam, try_swaps
 from clustertrust.kernels._numba.pairs import (
     distances,
     gower_distances,
-    nearest_row,
     squared_distances,
     squares,
 )

@@ -103,28 +103,6 @@ def squared_distances(rows, columns):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def nearest_row(rows, k, columns):  # type: ignore[no-untyped-def]
-    """Which of the first k rows is nearest to each point of tiles (t, d, TILE): (t TILE,).
-
-    The first on ties.
-    """
-    out = np.zeros(columns.shape[0] * TILE, dtype=np.int32)
-    tile = np.empty((rows.shape[0], TILE), dtype=rows.dtype)
-    least = np.empty(TILE, dtype=rows.dtype)
-    for t in range(columns.shape[0]):
-        squares(rows, columns[t], tile)
-        nearest = out[t * TILE : (t + 1) * TILE]
-        for p in range(TILE):
-            least[p] = tile[0, p]
-        for c in range(1, k):
-            for p in range(TILE):
-                better = tile[c, p] < least[p]
-                least[p] = tile[c, p] if better else least[p]
-                nearest[p] = c if better else nearest[p]
-    return out
-
-
-@compiled
 def distances_from(X, at, out):  # type: ignore[no-untyped-def]
     """out[i] = |X[i] - X[at]|. O(n d)."""
     for i in range(X.shape[0]):

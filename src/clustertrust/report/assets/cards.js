@@ -12,8 +12,9 @@ class ColumnCards {
     this.cards = [...(data.reasons ? [this.reasonCard()] : []), ...columns].map((card) => this.make(card));
     $("columns-card").hidden = !this.cards.length;
     root.replaceChildren(...this.cards.map(({ box }) => box));
-    const counted = Object.entries(ROLES).map(([role, words]) => [data.cards.filter((card) => card.role === role).length, words]);
-    $("columns-said").textContent = counted.filter(([n, words]) => n && words).map(([n, words]) => `${count(n)} ${words}`).join(", ");
+    const all = Object.values(data.roles).reduce((sum, n) => sum + n, 0);
+    const fewer = data.cards.length < all ? `; here are ${count(data.cards.length)}, those in which clusters differ most` : "";
+    $("columns-said").textContent = `${Object.entries(data.roles).map(([role, n]) => `${count(n)} ${ROLES[role]}`).join(", ")}${fewer}`;
   }
 
   // Why points are kept or not, as a column; its bars follow the threshold.

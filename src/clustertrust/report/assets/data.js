@@ -64,8 +64,17 @@ async function readContents() {
   if (values) data.values = { ...values, data: await unpack(values.data), means: await unpack(values.means) };
   // Columns of the table that the points come from, by their positions among all.
   data.original = await Promise.all(contents.original.map(
-    async ({ texts, ...column }) => ({ ...column, text: await readIds(texts) })));
+    async ({ texts, value, ...column }) => ({ ...column, text: texts ? await readIds(texts) : valueText(data.values, value) })));
   return data;
+}
+
+// A column of numbers as text: those that the page has of every point anyway.
+function valueText({ columns, data: values }, j) {
+  const exact = values instanceof Float64Array;
+  return (i) => {
+    const value = values[i * columns.length + j];
+    return Number.isNaN(value) ? "" : String(exact ? value : Number(value.toPrecision(7)));
+  };
 }
 
 // [cluster, share] of the clusters with a vote for the point, the most votes first; of votes that were not given, those

@@ -15,6 +15,8 @@ const COLUMNS = [
   { key: "reason", text: "Why" },
 ];
 
+const LONG_NAME = 140; // letters of a name; the panel has all
+
 class PointTable {
   constructor(table, data, look) {
     Object.assign(this, { table, data, look, page: 0, query: "", show: "dropped", sort: { key: "score", down: false } });
@@ -219,7 +221,7 @@ class PointTable {
     const wrap = (...children) => element("td", { class: number ? "number" : key, "data-name": text }, ...children);
     if (key === "id") {
       const name = data.id(data.position(row));
-      const button = element("button", { type: "button", class: name.length <= 24 ? "link short" : "link" }, name);
+      const button = element("button", { type: "button", class: name.length <= 24 ? "link short" : "link", title: name.length > LONG_NAME ? name : null }, shorten(name, LONG_NAME));
       button.addEventListener("click", () => this.look(row, button));
       return wrap(button);
     }

@@ -78,8 +78,10 @@ class Profile {
     const { data } = this;
     const found = data.examples[cluster];
     if (!found) return [];
-    const line = (i) => element("li", {}, pointButton(data, i, () => this.look(this.rowOf(i))),
-      element("small", {}, ` ${fixed(data.all.score[i], 2)}`), this.text ? element("span", { class: "quote" }, shorten(this.text(i), 160)) : null);
+    const named = data.text_column === data.id_name; // the text is the name: once is enough
+    const quote = (i) => (this.text && !named ? element("span", { class: "quote" }, shorten(this.text(i), 160)) : null);
+    const line = (i) => element("li", {}, pointButton(data, i, () => this.look(this.rowOf(i)), named ? 160 : 40),
+      element("small", {}, ` ${fixed(data.all.score[i], 2)}`), quote(i));
     return Object.entries(EXAMPLES).flatMap(([kind, [near, plain]]) => {
       const title = data.values ? near : plain;
       return found[kind].length && title ? [element("h3", {}, title), element("ul", { class: this.text ? "rows texts" : "rows" }, ...found[kind].map(line))] : [];

@@ -49,6 +49,6 @@ class Suspects {
 }
 
 // The name of a point, which opens the panel on it.
-function pointButton(data, i, act) {
-  return element("button", { type: "button", class: "link", onclick: act }, shorten(data.id(i), 40));
+function pointButton(data, i, act, most = 40) {
+  return element("button", { type: "button", class: "link", onclick: act }, shorten(data.id(i), most));
 }

@@ -1,0 +1,45 @@
+"""How the work of a fit gains from threads: one, two, four … as many as there are, up to sixteen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import joblib
+
+from benchmarks.common import Row, blobs, clock_in_turn
+from clustertrust import CAKE, build_ensemble, choose_k, confidence
+
+THREADS = (1, 2, 4, 8, 16)
+
+
+def run() -> Iterator[Row]:
+    """Yield the rows: seconds of the clock with t threads beside those with one."""
+    counts = [count for count in THREADS if count <= joblib.cpu_count()]
+    large, middle, small = blobs(100_000), blobs(10_000), blobs(2_000)
+    of_large, of_middle = (
+        build_ensemble(X, n_clusters=10, random_state=0) for X in (large, middle)
+    )
+    jobs: dict[str, Callable[[int], Any]] = {
+        "fit, rms, n=100,000": lambda t: CAKE(10, geometry="rms", random_state=0, n_jobs=t).fit(
+            large
+        ),
+        "20 runs of kmeans, n=100,000": lambda t: build_ensemble(
+            large, n_clusters=10, random_state=0, n_jobs=t
+        ),
+        "20 runs of kmeans-random, n=100,000": lambda t: build_ensemble(
+            large, "kmeans-random", n_clusters=10, random_state=0, n_jobs=t
+        ),
+        "exact score, n=10,000": lambda t: confidence(
+            middle, of_middle, geometry="exact", n_jobs=t
+        ),
+        "rms score, n=100,000": lambda t: confidence(large, of_large, geometry="rms", n_jobs=t),
+        "choose_k, n=2,000": lambda t: choose_k(
+            small, cake=CAKE(n_runs=10, random_state=0, n_jobs=t)
+        ),
+    }
+    for work, job in jobs.items():
+        times = 3 if work.startswith("choose_k") else 7
+        one, *others = clock_in_turn(*(lambda t=t, job=job: job(t) for t in counts), times=times)
+        for count, taken in zip(counts[1:], others, strict=True):
+            yield Row.faster(f"{work}, d=20: {count} threads", taken, "one thread", one, None)

@@ -1,0 +1,170 @@
+"""Starts of k-means: for each seed the points that scikit-learn draws, for many runs at once.
+
+The random numbers and the rules are scikit-learn's. Its k-means++ measures the distances of one
+run's candidates at a time; here a block of points is measured against the candidates of all runs
+while it is in the cache. Sums are added in another order, so wherever rounding could decide which
+point is drawn, scikit-learn draws the start of that run.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.cluster import kmeans_plusplus
+
+from clustertrust._parallel import Team
+from clustertrust._types import Array, Floats, Ints
+from clustertrust.distances.tiles import in_fours, tile_parts
+from clustertrust.kernels import backend
+
+# Bytes of squared distances that are held for the runs of a batch.
+_BATCH = 2**26
+_ROUNDING = 2.0**-53
+
+
+@dataclass(frozen=True, eq=False)
+class Starts:
+    """Draws the starts of runs on the same points.
+
+    Attributes
+    ----------
+    X : (n, d) the points
+    middle : (d,) their mean
+    squares : Σ |x - middle|²
+    """
+
+    X: Array
+    middle: Floats
+    squares: float
+
+    def draw(self, init: str, k: int, seeds: Sequence[int], team: Team) -> Floats:
+        """Return the coordinates of the starts of each run, (R, k, d)."""
+        n = len(self.X)
+        if init == "random":
+            chosen = [self._random(k, seed) for seed in seeds]
+        elif self.X.dtype != np.float64 or not _same_draws():
+            chosen = [self._by_sklearn(k, seed) for seed in seeds]
+        else:
+            size = max(1, _BATCH // (8 * n))
+            batches = [seeds[low : low + size] for low in range(0, len(seeds), size)]
+            chosen = [one for batch in batches for one in self._plus_plus(k, batch, team)]
+        return np.asarray(self.X[np.array(chosen)], dtype=np.float64)
+
+    @functools.cached_property
+    def _shares(self) -> Floats:
+        """The cumulated probabilities of points that `RandomState.choice` computes at each call."""
+        weights = np.ones(len(self.X), dtype=self.X.dtype)
+        shares = np.cumsum(np.asarray(weights / weights.sum(), dtype=np.float64))
+        return np.asarray(shares / shares[-1])
+
+    def _random(self, k: int, seed: int) -> Ints:
+        """`choice` without replacement: it draws again only where a point was drawn twice."""
+        stream = np.random.RandomState(seed)
+        chosen = self._shares.searchsorted(stream.random_sample(k), side="right")
+        if np.unique(chosen).size == k:
+            return np.asarray(chosen)
+        weights = np.ones(len(self.X), dtype=self.X.dtype)
+        shares = weights / weights.sum()
+        stream = np.random.RandomState(seed)
+        return np.asarray(stream.choice(len(self.X), size=k, replace=False, p=shares))
+
+    def _by_sklearn(self, k: int, seed: int) -> Ints:
+        """Return the positions that scikit-learn draws, from centred data as `KMeans` does."""
+        centred = self.X - self.X.mean(axis=0)
+        return np.asarray(kmeans_plusplus(centred, k, random_state=seed)[1])
+
+    def _plus_plus(self, k: int, seeds: Sequence[int], team: Team) -> list[Ints]:
+        """Return the positions of a batch of runs."""
+        trials = 2 + int(np.log(k))
+        size = 1 + (k - 1) * trials
+        uniform = np.array([np.random.RandomState(seed).random_sample(size) for seed in seeds])
+        batch = _Batch(self, len(seeds), team)
+        chosen: Ints = self._shares.searchsorted(uniform[:, 0], side="right")
+        positions = [chosen]
+        batch.measure(chosen, chosen[:, None])
+        for step in range(1, k):
+            draws = uniform[:, 1 + (step - 1) * trials : 1 + step * trials]
+            candidates = batch.locate(draws)
+            batch.measure(chosen, candidates)
+            chosen = batch.choose(candidates)
+            positions.append(chosen)
+        found = np.column_stack(positions)
+        return [
+            self._by_sklearn(k, seed) if batch.unsure[b] else found[b]
+            for b, seed in enumerate(seeds)
+        ]
+
+
+class _Batch:
+    """Runs of k-means++ in step: squared distances to the nearest centre, and their sums."""
+
+    def __init__(self, data: Starts, runs: int, team: Team) -> None:
+        self.data, self.team = data, team
+        n = len(data.X)
+        self.tile: int = backend().TILE
+        self.n_tiles = -(-n // self.tile)
+        self.closest = np.full((runs, n), np.inf)
+        self.unsure = np.zeros(runs, dtype=bool)
+        self.reach = 0.0
+        # By run: the last chosen centre, minus the middle, and Σ over the points of each tile.
+        self.last: Floats = np.zeros((runs, data.X.shape[1]))
+        self.sums: Floats = np.zeros((runs, self.n_tiles))
+
+    def measure(self, chosen: Ints, candidates: Ints) -> None:
+        """Bring distances up to the chosen centres (B,), and sum those to candidates (B, c)."""
+        X, middle = self.data.X, self.data.middle
+        rows = X[np.column_stack([chosen, candidates])] - middle
+        self.last, self.among = np.ascontiguousarray(rows[:, 0]), rows[:, 1:]
+        flat = in_fours(rows.reshape(-1, X.shape[1]))
+        halves = (flat**2).sum(axis=1) / 2
+        self.reach = max(self.reach, 2 * halves.max())
+        self.by_tile = np.empty((len(chosen), self.n_tiles, candidates.shape[1]))
+
+        def work(part: tuple[int, int]) -> None:
+            backend().candidate_sums(X, middle, (flat, halves), self.closest, part, self.by_tile)
+
+        self.team.run(work, tile_parts(self.n_tiles))
+        if candidates.shape[1] == 1:
+            self.sums = np.ascontiguousarray(self.by_tile[:, :, 0])
+
+    def _margin(self, total: Floats) -> Floats:
+        """How far sums may be off: rounding of each distance, and of adding n of them."""
+        n, d = self.data.X.shape
+        of_distances = 4 * (d + 8) * (self.data.squares + n * self.reach)
+        return np.asarray(_ROUNDING * (of_distances + 16 * np.sqrt(n) * total))
+
+    def choose(self, candidates: Ints) -> Ints:
+        """Return the candidate of each run that leaves the least sum, the first on ties."""
+        totals = self.by_tile.sum(axis=1)
+        best = totals.argmin(axis=1)
+        runs = np.arange(len(best))
+        least = totals[runs, best]
+        tied = totals <= (least + 2 * self._margin(least))[:, None]
+        # The same point twice is no question.
+        other = (self.among != self.among[runs, best][:, None]).any(axis=2)
+        self.unsure |= (tied & other).any(axis=1)
+        self.sums = np.ascontiguousarray(self.by_tile[runs, :, best])
+        self.last = self.among[runs, best]
+        return np.asarray(candidates[runs, best])
+
+    def locate(self, shares: Floats) -> Ints:
+        """Return the points where the cumulated squared distances reach `shares` (B, c) of all."""
+        totals = self.sums.sum(axis=1)
+        known = (self.data.X, self.data.middle, self.last, self.closest, self.sums)
+        positions, gap = backend().locate(*known, shares * totals[:, None])
+        self.unsure |= (gap <= self._margin(totals)[:, None]).any(axis=1)
+        return np.asarray(positions)
+
+
+@functools.cache
+def _same_draws() -> bool:
+    """Return whether scikit-learn draws by the rules known here: tried once, on a few points."""
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    data = Starts(X, X.mean(axis=0), float(((X - X.mean(axis=0)) ** 2).sum()))
+    ours = data._plus_plus(9, range(3), Team(1))
+    theirs: list[Any] = [data._by_sklearn(9, seed) for seed in range(3)]
+    return np.array_equal(ours, theirs)

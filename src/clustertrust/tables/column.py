@@ -1,0 +1,121 @@
+"""What is done with one column of a table, and its values as numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from clustertrust._validation import check_choice, warn_user
+from clustertrust.tables.stored import check_keys
+from clustertrust.tables.values import as_numbers, is_number, is_real, known_texts, listed, mapped
+
+KINDS = ("number", "truth value", "category", "date", "id", "text", "constant", "empty")
+# What can be done with a column: a number each row, one column for each category, nothing, names
+# for the rows, or what a transformer makes of it.
+USES = ("number", "category", "ignored", "id", "encoded")
+
+
+@dataclass(frozen=True)
+class ColumnPlan:
+    """What one column is, and what is done with it.
+
+    Attributes
+    ----------
+    name : of the column
+    kind : one of `KINDS`
+    use : one of `USES`; "ignored" columns are carried along and not clustered
+    reason : why
+    override_hint : the parameter that overrides it; empty where the user decided
+    levels : of a category its values, of a truth value the texts for no and yes
+    missing : numbers that stand for a missing value
+    decimal : mark before its decimals where that is not the table's
+    numeric : whether it could be used as a number
+    n_missing : how many values are missing in the table that was looked at
+    user_decided : whether the user decided it
+    check : why a person should check what is done with it; `override_hint` is then how to change it
+    clipped : whether its outliers are clipped before it is scaled
+    """
+
+    name: str
+    kind: str
+    use: str
+    reason: str = ""
+    override_hint: str = ""
+    levels: tuple[str, ...] = ()
+    missing: tuple[float, ...] = ()
+    decimal: str = ""
+    numeric: bool = False
+    n_missing: int = 0
+    user_decided: bool = False
+    check: str = ""
+    clipped: bool = False
+
+    @property
+    def features(self) -> list[str]:
+        """The columns that it becomes."""
+        if self.use == "category":
+            return [f"{self.name}={value}" for value in self.levels]
+        return [self.name] if self.use == "number" else []
+
+
+def column_from_json(kept: Any) -> ColumnPlan:
+    """Read a column of a plan that a person may have edited; raise if it is wrong."""
+    if not isinstance(kept, dict) or not isinstance(kept.get("name"), str):
+        raise ValueError(f"The plan has a column without a name: {kept!r}.")
+    check_keys(kept, ColumnPlan, f"The column {kept['name']!r} of the plan")
+    try:
+        check_choice("kind", kept.get("kind", "number"), KINDS)
+        check_choice("use", kept.get("use", "ignored"), USES)
+    except ValueError as error:
+        raise ValueError(f"The column {kept['name']!r} of the plan: {error}") from error
+    values: dict[str, Any] = {
+        "levels": tuple(str(value) for value in kept.get("levels", ())),
+        "missing": tuple(float(value) for value in kept.get("missing", ())),
+    }
+    return ColumnPlan(**({"kind": "number", "use": "ignored"} | kept | values))
+
+
+def numbers_of(series: pd.Series, column: ColumnPlan, number_format: Any) -> NDArray[np.float64]:
+    """Return a column as floats, NaN where a value is missing.
+
+    `number_format` has `na`, `decimal` and `thousands`.
+    """
+    if column.kind == "truth value" and column.levels:
+        no, yes = column.levels
+        numbers = {no.casefold(): 0.0, yes.casefold(): 1.0}
+        texts = known_texts(series, number_format.na)
+        truth = mapped(texts, lambda text: numbers.get(str(text).casefold()))
+        return truth.to_numpy(np.float64, na_value=np.nan)
+    if is_real(series):
+        single = series.dtype == np.float32
+        values = series.to_numpy(np.float32 if single else np.float64, na_value=np.nan)
+    else:
+        texts = known_texts(series, number_format.na)
+        values = as_numbers(
+            texts, column.decimal or number_format.decimal, number_format.thousands
+        ).to_numpy(np.float64)
+    absent = ~np.isfinite(values)
+    odd = [*column.missing, *(float(text) for text in number_format.na or () if is_number(text))]
+    if odd:
+        absent |= np.isin(values, odd)
+    return np.where(absent, np.nan, values) if absent.any() else values
+
+
+def one_hot(texts: pd.Series, column: ColumnPlan) -> NDArray[np.float64]:
+    """Return a column of 0 and 1 for each category; NaN if a category is missing or new."""
+    codes = pd.Index(column.levels).get_indexer(pd.Index(texts))
+    new = sorted(set(texts[codes < 0].dropna()))
+    if new:
+        warn_user(
+            f"The column {column.name!r} has categories that its plan does not know "
+            f"({listed(new, 5)}); they count as missing."
+        )
+    codes = np.where(texts.isna().to_numpy(), -1, codes)
+    shares = np.zeros((len(texts), len(column.levels)))
+    shares[np.arange(len(texts)), codes] = 1.0
+    shares[codes < 0] = np.nan
+    return shares

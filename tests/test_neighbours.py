@@ -1,0 +1,81 @@
+"""Neighbours that users have beside us: scikit-learn's routing, joblib, skops, Arrow tables.
+
+`neighbours.py` has those that take an environment of their own (make test-neighbours).
+"""
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from extras import extra
+from numpy.testing import assert_array_equal
+from sklearn.datasets import load_iris
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+
+from clustertrust import CAKE, TablePreparer
+
+polars, pyarrow = extra("polars"), extra("pyarrow")
+FLOWERS = load_iris(as_frame=True).data
+OURS = ("clustertrust.", "functools.partial", "numpy.dtype", "scipy.sparse.")
+
+
+@pytest.fixture(scope="module")
+def cake():
+    return CAKE(3, n_runs=4, random_state=0).fit(FLOWERS)
+
+
+@pytest.mark.parametrize("options", [{}, {"fusion": "refined"}, {"clusterer": "gmm"}], ids=str)
+def test_skops_keeps_a_fitted_model(options):
+    skops = pytest.importorskip("skops.io")
+    cake = CAKE(3, n_runs=4, random_state=0, **options).fit(FLOWERS)
+    data = skops.dumps(cake)
+    untrusted = skops.get_untrusted_types(data=data)
+    assert [name for name in untrusted if not name.startswith(OURS)] == []
+    again = skops.loads(data, trusted=untrusted)
+    assert_array_equal(again.predict(FLOWERS), cake.predict(FLOWERS))
+    assert_array_equal(again.score_samples(FLOWERS), cake.score_samples(FLOWERS))
+    pd.testing.assert_frame_equal(again.to_frame(), cake.to_frame())
+
+
+def test_joblib_keeps_a_fitted_model_and_maps_it(cake, tmp_path):
+    joblib.dump(cake, tmp_path / "cake.joblib")
+    again = joblib.load(tmp_path / "cake.joblib", mmap_mode="r")
+    assert_array_equal(again.score_samples(FLOWERS), cake.score_samples(FLOWERS))
+    assert again.explain(3) == cake.explain(3)
+
+
+def test_metadata_routing_finds_nothing_to_route(cake):
+    with sklearn.config_context(enable_metadata_routing=True):
+        pipeline = make_pipeline(MinMaxScaler(), CAKE(3, n_runs=4, random_state=0)).fit(FLOWERS)
+        assert pipeline.score_samples(FLOWERS).shape == (150,)
+        with pytest.raises(TypeError, match="sample_weight"):
+            pipeline.fit(FLOWERS, sample_weight=np.ones(150))
+
+
+def in_polars(frame):
+    return polars.from_pandas(frame)
+
+
+def in_arrow(frame):
+    return pyarrow.Table.from_pandas(frame, preserve_index=False)
+
+
+def in_arrow_dtypes(frame):
+    table = in_arrow(frame)
+    return table.to_pandas(types_mapper=pd.ArrowDtype)
+
+
+@pytest.mark.parametrize("form", [in_polars, in_arrow, in_arrow_dtypes])
+def test_tables_of_other_libraries_give_the_same_scores(form):
+    """Numbers with a gap, and text."""
+    frame = FLOWERS.assign(kind=np.where(FLOWERS.iloc[:, 0] > 6, "large", "small"))
+    frame.iloc[3, 1] = np.nan
+    model = make_pipeline(TablePreparer(missing="mean"), CAKE(3, n_runs=4, random_state=0))
+    expected = model.fit(frame)[-1].scores_
+    assert_array_equal(model.fit(form(frame))[-1].scores_, expected)
+    numbers = CAKE(3, n_runs=4, random_state=0)
+    assert_array_equal(
+        numbers.fit(form(FLOWERS)).scores_, CAKE(3, n_runs=4, random_state=0).fit(FLOWERS).scores_
+    )
