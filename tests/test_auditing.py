@@ -26,7 +26,7 @@ from sklearn.preprocessing import StandardScaler
 import clustertrust
 from clustertrust import Audit, Confidence, audit
 from clustertrust.auditing import VERDICTS
-from clustertrust.auditing.classifying import folds_of
+from clustertrust.auditing.classifying import TREES, _Trees, folds_of
 from clustertrust.auditing.cuts import two_means
 from clustertrust.auditing.labelling import EVERY, PROPAGATED
 from clustertrust.auditing.propagating import Neighbourhood, nearest_labelled, propagate
@@ -613,6 +613,29 @@ def test_the_verdict_is_that_of_most_runs():
     assert str(first).startswith("merged with b in 75% of the runs (30% to 95%)")
 
 
+def test_verdicts_without_a_majority_are_unclear():
+    outcomes = np.array([[2, 3], [2, 3], [2, 3], [0, 3], [1, 0]])
+    partners = np.array([[1, -1], [2, -1], [2, -1], [-1, -1], [-1, -1]])
+    sizes, names = np.array([5, 6, 7]), ["a", "b", "c"]
+    outcomes, partners = (np.column_stack([part, part[:, 1]]) for part in (outcomes, partners))
+    by_runs = verdicts_of(outcomes, partners, sizes, names)
+    assert [one.verdict for one in by_runs] == ["unclear", "dissolved", "dissolved"]
+    assert (str(by_runs[0]), by_runs[0].other, by_runs[0].share) == ("unclear", None, 0.4)
+    # A classifier tells b from the others, so that its label means something.
+    known = verdicts_of(outcomes, partners, sizes, names, np.array([True, True, False]))
+    assert [one.verdict for one in known] == ["unclear", "unclear", "dissolved"]
+
+
+def test_a_piece_that_others_absorb_is_merged_with_them():
+    labels = TRUE.copy()
+    inside = np.flatnonzero(TRUE == 2)
+    labels[inside[::9]] = 9  # a few points of one cluster, here and there
+    told = {one.cluster: one for one in audit(BLOBS, labels, random_state=0, n_runs=20).verdicts}
+    assert (told[9].verdict, told[9].other) == ("merged", 2)
+    # The splinter does not hide what there is to say of the whole.
+    assert told[2].verdict == "kept together"
+
+
 @pytest.mark.parametrize(("k", "n"), [(3, 5), (7, 10), (30, 30)])
 def test_intervals_are_wilsons(k, n):
     outcomes = np.repeat([0, 1], [k, n - k])[:, None]
@@ -736,3 +759,10 @@ def test_neighbourhood_of_few_points():
     assert near.of.tolist() == [[1, -1]]
     few = audit([[0.0], [0.1], [5.0], [5.1]], ["a", "a", "b", "b"], n_runs=4, random_state=0)
     assert few.scores.shape == (4,)
+
+
+def test_trees_are_those_of_the_forest():
+    X, y = load_iris(return_X_y=True)
+    ours = _Trees(7).fit(X[::2], y[::2]).predict_proba(X[1::2])
+    theirs = ExtraTreesClassifier(TREES, random_state=7).fit(X[::2], y[::2])
+    assert_array_equal(ours, theirs.predict_proba(X[1::2]))

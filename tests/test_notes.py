@@ -136,3 +136,21 @@ def test_given_partitions_that_are_the_same():
     other[0] = 1
     _, told = messages(lambda: confidence(NOISY, [labels, other, labels]))
     assert "More runs, or unassigned='disagree'" in told[0]
+
+
+def test_clusters_of_one_point_are_named_in_memory_and_in_blocks():
+    table = table_of(np.full(30, 0.6))
+    assert not summary_of(table, at=Cut(0.45, "given")).notes
+    table.loc[7, "label"] = 5
+    (note,) = summary_of(table, at=Cut(0.45, "given")).notes
+    assert str(note) == (
+        "Cluster 5 has a single point, which may be an outlier. To clip outliers, say "
+        "TablePreparer(…, scale='robust')."
+    )
+    tally = Tally(Cut(0.45, "given"))
+    tally.add(table.iloc[:10])
+    tally.add(table.iloc[10:])
+    assert tally.summary().notes == (note,)
+    table.loc[8, "label"] = -1  # noise
+    assert len(summary_of(table, at=Cut(0.45, "given")).notes) == 1
+    assert not summary_of(table.assign(suggested=0), at=Cut(0.45, "given")).notes  # given labels

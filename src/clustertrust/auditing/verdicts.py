@@ -22,8 +22,8 @@ from clustertrust._types import Bools, Floats, Ints
 from clustertrust.auditing.cuts import Cut
 from clustertrust.auditing.propagating import labels_of
 
-VERDICTS = ("kept together", "split", "merged", "dissolved")
-KEPT, SPLIT, MERGED, DISSOLVED = range(len(VERDICTS))
+VERDICTS = ("kept together", "split", "merged", "dissolved", "unclear")
+KEPT, SPLIT, MERGED, DISSOLVED, UNCLEAR = range(len(VERDICTS))
 # The distance of this neighbour stands for the density, as in the self-tuning kernel
 NEIGHBOURS = 7
 # A valley: a point of the border is sparser than one inside of the sparser set with at least this
@@ -33,8 +33,10 @@ VALLEY = 0.65
 # A thin border has at most this share of the points that a cut through either set has; cuts through
 # one cloud have 1.2 times as many and more, since pieces are smaller than what they were cut from.
 THIN = 0.6
-# Share of a cluster; less is no half of it
+# Share of a cluster; less is no half of it, and what it is merged with has at least as many points
 SMALLEST_PART = 0.1
+# Share of the runs that a verdict needs; below it is unclear
+MAJORITY = 0.5
 # Level of the intervals
 LEVEL = 0.95
 
@@ -47,9 +49,11 @@ class Verdict:
     ----------
     cluster : its name
     points : how many have it
-    verdict : one of `VERDICTS`
+    verdict : one of `VERDICTS`; "unclear" if fewer than half of the runs share one, or if runs
+        dissolve a cluster that the classifier tells from the others
     other : name of the cluster that it is merged with; None for other verdicts
-    share : of the runs with this verdict (and, of merged, this other cluster)
+    share : of the runs with this verdict (and, of merged, this other cluster); of unclear, with
+        the most frequent one
     low, high : Wilson's 95 % interval of that share: how far it would move with other runs
     """
 
@@ -62,6 +66,8 @@ class Verdict:
     high: float
 
     def __str__(self) -> str:
+        if self.verdict == VERDICTS[UNCLEAR]:
+            return self.verdict
         verdict = self.verdict if self.other is None else f"{self.verdict} with {self.other}"
         return f"{verdict} in {self.share:.0%} of the runs ({self.low:.0%} to {self.high:.0%})"
 
@@ -221,15 +227,21 @@ def judge_run(sample: Sample, given: Ints, k: int) -> tuple[Ints, Ints]:
     has = given >= 0
     kept = np.bincount(given[has & (sample.labels == given)], minlength=k)
     verdicts[kept < 0.5 * np.bincount(given[has], minlength=k)] = DISSOLVED
+    absorbed = _absorbed(sample.labels, given, k)
+    swallowed = (verdicts == DISSOLVED) & (absorbed >= 0)
+    verdicts[swallowed], others[swallowed] = MERGED, absorbed[swallowed]
     # What is left of a dissolved cluster lies within others, and is no border of theirs.
-    gone = (sample.labels >= 0) & (verdicts[sample.labels] == DISSOLVED)
+    gone = (sample.labels >= 0) & (verdicts[sample.labels] != KEPT)
     sample = replace(sample, labels=np.where(gone, -1, sample.labels))
     borders = Borders.between(sample, k)
     halves = [piece.halved() for piece in sample.pieces(k)]
     inner = [np.nan if half is None else border_size(half) for half in halves]
     in_pieces, beside = _fall_in_pieces(sample, k), borders.beside()
+    sizes = np.bincount(sample.labels[sample.labels >= 0], minlength=k)
     for a in np.flatnonzero(verdicts == KEPT).tolist():
-        depths = {b: borders.valley(a, b) for b in beside.get(a, ())}
+        # Not with mere splinters: there may be many, and any would hide what else there is.
+        near = [b for b in beside.get(a, ()) if sizes[b] >= SMALLEST_PART * sizes[a]]
+        depths = {b: borders.valley(a, b) for b in near}
         open_to = [b for b in depths if depths[b] < VALLEY and not borders.is_thin(a, b, inner)]
         if in_pieces[a]:
             verdicts[a] = SPLIT
@@ -238,6 +250,22 @@ def judge_run(sample: Sample, given: Ints, k: int) -> tuple[Ints, Ints]:
         elif _falls_in_halves(halves[a]):
             verdicts[a] = SPLIT
     return verdicts, others
+
+
+def _absorbed(labels: Ints, given: Ints, k: int) -> Ints:
+    """Return for each given cluster the other that takes nearly all of its points (k,), -1: none.
+
+    Nearly all: a share above (1 + s) / 2, where s is the other's share of all points, so that
+    points at random are absorbed by none.
+    """
+    both = (labels >= 0) & (given >= 0)
+    table = np.zeros((k, k))
+    np.add.at(table, (given[both], labels[both]), 1.0)
+    of_all = table.sum(axis=0) / max(1.0, table.sum())
+    shares = table / np.maximum(table.sum(axis=1, keepdims=True), 1.0)
+    np.fill_diagonal(shares, 0.0)
+    most = shares.argmax(axis=1)
+    return np.where(shares.max(axis=1) > (1 + of_all[most]) / 2, most, -1)
 
 
 def _median(rising: Floats) -> float:
@@ -286,9 +314,12 @@ def _falls_in_halves(half: Sample | None) -> bool:
 
 
 def verdicts_of(
-    outcomes: Ints, partners: Ints, sizes: Ints, names: list[Any]
+    outcomes: Ints, partners: Ints, sizes: Ints, names: list[Any], known: Bools | None = None
 ) -> tuple[Verdict, ...]:
     """Return the most frequent verdict on each cluster; on ties the milder.
+
+    It is unclear if fewer than half of the runs share it, or if a cluster is dissolved that is
+    `known` (k,): a classifier gives most of its points the given label.
 
     Merged with one cluster and merged with another are different verdicts.
 
@@ -300,8 +331,11 @@ def verdicts_of(
         counts = np.zeros((len(VERDICTS), k + 1), dtype=np.int64)
         # The last column: with none
         np.add.at(counts, (outcomes[:, a], partners[:, a]), 1)
-        verdict, other = np.unravel_index(counts.argmax(), counts.shape)
+        verdict, other = divmod(int(counts.argmax()), k + 1)
         count = int(counts.max())
+        is_known = known is not None and bool(known[a])
+        if count < MAJORITY * R or (verdict == DISSOLVED and is_known):
+            verdict, other = UNCLEAR, k
         partner = names[other] if other < k else None
         limits = binomtest(count, R).proportion_ci(LEVEL, method="wilson")
         shares = (count / R, *map(float, limits))

@@ -90,7 +90,7 @@ def audit(request: AuditRequest) -> None:
     Runs hand on the labels of neighbours and cluster the rows anew; trees that have not seen a
     row's label predict it. Each row gets a score, a suggested label, and whether the given one
     looks wrong (the column issue); each label gets a verdict: kept together, split, merged with
-    another, or dissolved. DATA is read as by `clustertrust score`, and never overwritten.
+    another, dissolved or unclear. DATA is read as by `clustertrust score`, and never overwritten.
     """
     _score(request)
 
