@@ -33,7 +33,7 @@ class Claim(NamedTuple):
 
 CLAIMS = {
     "Speed": Claim(
-        "How long our work takes beside that of other packages, or beside a limit.",
+        "How long our work takes, compared with other packages or with a limit.",
         (
             "stability",
             "score",
@@ -269,7 +269,7 @@ def tables(rows: dict[str, list[dict[str, Any]]]) -> str:
     for name in sorted(rows, key=BENCHMARKS.index):
         for row in rows[name]:
             claimed[claim_of(name, row["work"])].append(_line(name, row))
-    head = "| benchmark | work | ours | measured beside it | theirs | ratio | goal | met |"
+    head = "| benchmark | work | ours | compared with | theirs | ratio | goal | met |"
     sections = [
         "\n".join([f"## {claim}", "", CLAIMS[claim].words, "", head, "| --- " * 8 + "|", *lines])
         for claim, lines in claimed.items()

@@ -26,7 +26,7 @@ from sklearn.preprocessing import StandardScaler
 import clustertrust
 from clustertrust import Audit, Confidence, audit
 from clustertrust.auditing import VERDICTS
-from clustertrust.auditing.classifying import folds_of
+from clustertrust.auditing.classifying import TREES, _Trees, folds_of
 from clustertrust.auditing.cuts import two_means
 from clustertrust.auditing.labelling import EVERY, PROPAGATED
 from clustertrust.auditing.propagating import Neighbourhood, nearest_labelled, propagate
@@ -759,3 +759,10 @@ def test_neighbourhood_of_few_points():
     assert near.of.tolist() == [[1, -1]]
     few = audit([[0.0], [0.1], [5.0], [5.1]], ["a", "a", "b", "b"], n_runs=4, random_state=0)
     assert few.scores.shape == (4,)
+
+
+def test_trees_are_those_of_the_forest():
+    X, y = load_iris(return_X_y=True)
+    ours = _Trees(7).fit(X[::2], y[::2]).predict_proba(X[1::2])
+    theirs = ExtraTreesClassifier(TREES, random_state=7).fit(X[::2], y[::2])
+    assert_array_equal(ours, theirs.predict_proba(X[1::2]))

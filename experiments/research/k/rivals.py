@@ -308,7 +308,7 @@ def page(rows: pd.DataFrame) -> str:
         share, size = coverage(of[of["method"] == OURS])
         parts += [
             f"**{n} of {planned[group]} {what}.** Our plausible numbers hold the right one in {share:.0%}, "
-            f"and are {size:.1f} in the mean.",
+            f"and average {size:.1f} values.",
             table_of(of),
         ]
     shapes = rows[rows["group"] == "shapes"]

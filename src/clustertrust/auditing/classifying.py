@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier
-from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.tree import ExtraTreeClassifier
 
 from clustertrust._errors import InputError, ParameterError
 from clustertrust._parallel import count_threads, map_blocks
@@ -121,13 +121,37 @@ def cross_validate(
     return P
 
 
+class _Trees:
+    """The trees of `ExtraTreesClassifier(random_state=state)`, grown one after the other.
+
+    The forest of scikit-learn hands its trees to a pool, also with one thread, and sets the filters
+    of warnings of the whole process meanwhile: folds in several threads would warn of each other.
+    """
+
+    def __init__(self, state: int) -> None:
+        rng = np.random.RandomState(state)  # as the forest draws its seeds
+        seeds = [rng.randint(np.iinfo(np.int32).max) for _ in range(TREES)]
+        self.trees = [ExtraTreeClassifier(max_features="sqrt", random_state=seed) for seed in seeds]
+
+    def fit(self, X: Any, y: Ints) -> _Trees:
+        self.trees = [tree.fit(X, y) for tree in self.trees]
+        self.classes_ = self.trees[0].classes_
+        return self
+
+    def predict_proba(self, X: Any) -> Floats:
+        total = self.trees[0].predict_proba(X)
+        for tree in self.trees[1:]:
+            total += tree.predict_proba(X)
+        return np.asarray(total / TREES)
+
+
 def _fitted(X: Any, labels: Ints, train: Ints, classifier: Any, seed: list[int]) -> Any:
     """Fit a classifier, with this seed if it is random, to the points at positions `train`."""
     rng = np.random.default_rng(seed)
     state = int(rng.integers(2**31))
     if isinstance(classifier, str):
         some = np.sort(rng.permutation(train)[:MOST_ROWS])
-        return ExtraTreesClassifier(TREES, random_state=state, n_jobs=1).fit(X[some], labels[some])
+        return _Trees(state).fit(X[some], labels[some])
     model = clone(classifier)
     model.set_params(**dict.fromkeys(seed_parameters(model), state))
     return model.fit(X[train], labels[train])

@@ -66,8 +66,12 @@ def next_steps(
         steps.append(_step(f"Look at the {rows} whose label looks wrong.", "suspects"))
     doubted = [card["name"] for card in cards if card["role"] == "check"]
     if doubted:
-        what = "the column" if len(doubted) == 1 else "the columns"
-        steps.append(_step(f"Check {what} {_listed(doubted)}: drop what is no trait.", "columns"))
+        what, drop = (
+            ("the column", "drop it if it should not")
+            if len(doubted) == 1
+            else ("the columns", "drop those that should not")
+        )
+        steps.append(_step(f"Check {what} {_listed(doubted)}: {drop} count.", "columns"))
     if kind in ("none", "weak"):
         steps.append(
             _step("Try other numbers of clusters: choose_k, or clustertrust choose-k DATA.")
