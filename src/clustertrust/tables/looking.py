@@ -279,12 +279,12 @@ def _problems(
                 problem = f": there is no such column{did_you_mean(name, names)}"
                 text = Message(f"{{{option}=}}{literal(problem)}", {option: name})
                 problems.append(Problem(text, rename=None if near is None else (name, near)))
-    for text in choices.na or ():
-        name, _, value = text.partition("=")
+    for given in choices.na or ():
+        name, _, value = given.partition("=")
         near = nearest_name(name, names) if is_number(value) and name not in names else None
         if near is not None:
             problem = literal(f": there is no such column{did_you_mean(name, names)}")
-            problems.append(Problem(Message(f"{{na=}}{problem}", {"na": text})))
+            problems.append(Problem(Message(f"{{na=}}{problem}", {"na": given})))
     for name in to_use:
         if name in (choices.id, *choices.drop):
             text = Message(
