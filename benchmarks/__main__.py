@@ -29,6 +29,7 @@ FULL = [
     "settling",
     "unseen",
     "reasons",
+    "opinions",
     "choose_k",
     "learning",
     "reading",

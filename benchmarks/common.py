@@ -48,6 +48,7 @@ CLAIMS = {
             "whole",
             "startup",
             "reasons",
+            "opinions",
             "choose_k",
             "tiles",
         ),

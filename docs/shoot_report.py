@@ -1,62 +1,145 @@
-"""Photograph the report on the wines of the tutorial: `python docs/shoot_report.py` writes
-`report.png`, `report-review.png` and `notebook.png` in `docs/images`.
+"""Photograph pages of real tables: `python docs/shoot_report.py` writes `report*.png` and
+`notebook.png` in `docs/images`.
 
-Needs playwright and Chromium; the pictures are taken again when the report looks different, not by
-every build.
+Wines with their cultivar (mixed columns), paragraphs of scikit-learn's documentation (text with its
+embedding), an audit of Iris with three wrong labels, and noise. Needs playwright and Chromium; the
+pictures are taken again when the page looks different, not by every build.
 """
 
 from __future__ import annotations
 
+import importlib
+import os
+import re
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
+from click.testing import CliRunner
 from playwright.sync_api import sync_playwright
-from sklearn.datasets import load_wine
+from sklearn.datasets import load_iris, load_wine
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.preprocessing import normalize
 
 from clustertrust import CAKE
-from clustertrust._views import principal_view
-from clustertrust.report import write_report
+from clustertrust.cli import cli
 
 IMAGES = Path(__file__).parent / "images"
 # Right but for two, as a person would answer who knows the three cultivars.
 ANSWERS = "rrrrrrrrwrrrrrrrrrrsrrrrrwrr"
+MODULES = ("sklearn.cluster", "sklearn.linear_model", "sklearn.tree", "numpy.linalg")
+
+
+def wines() -> pd.DataFrame:
+    """Return the wines, with names and the cultivar in words."""
+    data = load_wine(as_frame=True)
+    table = data.data.assign(cultivar=np.take(["first", "second", "third"], data.target))
+    table.insert(0, "wine", [f"wine-{i:03d}" for i in range(1, 179)])
+    return table
+
+
+def flowers() -> pd.DataFrame:
+    """Return Iris with three wrong labels."""
+    data = load_iris(as_frame=True)
+    table = data.data.assign(species=np.take(data.target_names, data.target))
+    table.loc[[3, 60, 120], "species"] = ["virginica", "setosa", "setosa"]
+    table.insert(0, "flower", [f"flower-{i:03d}" for i in range(1, 151)])
+    return table
+
+
+def paragraphs() -> pd.DataFrame:
+    """Return paragraphs of docstrings, with an embedding of 40 numbers each."""
+    found: dict[str, str] = {}
+    for module in MODULES:
+        loaded = importlib.import_module(module)
+        for name in dir(loaded):
+            text = getattr(getattr(loaded, name), "__doc__", None) or ""
+            for part in re.split(r"\n\s*\n", text):
+                words = " ".join(part.split())
+                if 80 < len(words) < 400 and not re.search(r">>>|---|::|`", words):
+                    found.setdefault(words, f"{module}.{name}")
+    weights = TfidfVectorizer(stop_words="english", min_df=3).fit_transform(found)
+    X = normalize(TruncatedSVD(40, random_state=0).fit_transform(weights))
+    table = pd.DataFrame(X, columns=[f"e{j}" for j in range(40)])
+    table.insert(0, "paragraph", list(found))
+    table.insert(0, "id", [f"p{i:04d}" for i in range(len(table))])
+    return table.assign(module=[name.rpartition(".")[0] for name in found.values()])
+
+
+def write_pages() -> None:
+    """Write the tables and their pages into the current folder, as a person would."""
+    noise = np.random.default_rng(0).normal(size=(600, 6))
+    tables = {"wine": wines(), "iris": flowers(), "text": paragraphs()}
+    tables["noise"] = pd.DataFrame(noise, columns=list("abcdef"))
+    for name, table in tables.items():
+        table.to_csv(f"{name}.csv", index=False)
+    commands = (
+        "score wine.csv -k 3 --report review.html",
+        "audit iris.csv --labels-column species --report audit.html",
+        "score text.csv -k 6 --drop module --id id --report text.html",
+        "score noise.csv -k 3 --report noise.html",
+        "choose-k wine.csv --drop cultivar --k 2:8 --report choose-k.html",
+    )
+    for typed in commands:
+        CliRunner().invoke(cli, typed.split(), catch_exceptions=False)
+
+
+def shoot(browser: Any, name: str, height: int, *acts: Callable[[Any], None]) -> None:
+    """Open a page, do something on it, and take its picture."""
+    size = {"width": 1240, "height": height}
+    page = browser.new_page(viewport=size, color_scheme="light")
+    page.goto(Path(f"{name}.html").resolve().as_uri())
+    page.wait_for_timeout(800)
+    for act in acts:
+        act(page)
+    page.wait_for_timeout(300)
+    page.screenshot(path=IMAGES / f"report-{name}.png")
+    page.close()
+
+
+def answer(page: Any) -> None:
+    """Take a picture of the page, and answer some questions of its review."""
+    page.screenshot(path=IMAGES / "report.png")
+    page.locator("#review-open").click()
+    for key in ANSWERS:
+        page.keyboard.press(key)
+    page.set_viewport_size({"width": 1240, "height": 720})
+
+
+def choose_second(page: Any) -> None:
+    """Choose the second cluster, and scroll to what it is about."""
+    page.locator("#clusters tbody button").nth(1).click()
+    page.locator("#profile").evaluate("(card) => { card.scrollTop = 150; }")
+    page.locator("#profile-card").evaluate(
+        "(card) => card.scrollIntoView({ block: 'center' })"
+    )
 
 
 def main() -> None:
-    """Score the wines, open the page, and take its picture and one of its review."""
-    wine = load_wine(as_frame=True).data
-    wine.index = pd.Index([f"wine-{i:03d}" for i in range(1, 179)], name="wine")
-    X = (wine - wine.mean()) / wine.std(ddof=0)
-    cake = CAKE(3, random_state=0).fit(X)
+    """Write all pictures."""
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as play:
-        page_file = Path(folder) / "report.html"
-        title = "How far can the clusters of wine.csv be trusted?"
-        votes = pd.DataFrame(cake.votes_, index=X.index)
-        view = principal_view(X.to_numpy(), "13 standardised columns")
-        write_report(
-            page_file, cake.to_frame(), wine, votes=votes, title=title, embedding=view
-        )
+        os.chdir(folder)
+        write_pages()
         browser = play.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox"]
         )
-        page = browser.new_page(
-            viewport={"width": 1240, "height": 900}, color_scheme="light"
-        )
-        page.goto(page_file.as_uri())
-        page.wait_for_selector("body.ready")
-        page.wait_for_timeout(500)
-        page.screenshot(path=IMAGES / "report.png")
-        page.locator("#review-open").click()
-        for key in ANSWERS:
-            page.keyboard.press(key)
-        page.set_viewport_size({"width": 1240, "height": 720})
-        page.screenshot(path=IMAGES / "report-review.png")
-        page.set_viewport_size({"width": 700, "height": 260})
+        shoot(browser, "review", 1000, answer)
+        shoot(browser, "audit", 620)
+        shoot(browser, "text", 900, choose_second)
+        shoot(browser, "noise", 560)
+        shoot(browser, "choose-k", 860)
+        page = browser.new_page(viewport={"width": 700, "height": 260})
+        wine = load_wine(as_frame=True).data
+        cake = CAKE(3, random_state=0).fit((wine - wine.mean()) / wine.std(ddof=0))
         page.set_content(f'<body style="font: 14px sans-serif">{cake._repr_html_()}')
         page.screenshot(path=IMAGES / "notebook.png")
         browser.close()
+        os.chdir(Path(__file__).parent)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from extras import extra
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.base import clone
@@ -10,8 +11,9 @@ from sklearn.cluster import SpectralClustering
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.metrics import pairwise_distances
 from sklearn.mixture import GaussianMixture
+from sklearn.neighbors import kneighbors_graph
 
-from clustertrust import CAKE, Combined, audit, build_ensemble, confidence
+from clustertrust import CAKE, Combined, Runs, audit, build_ensemble, confidence
 from clustertrust.evaluation import auroc, correctness
 from clustertrust.fusion import harmonic
 from clustertrust.opinions import _match, gather_opinions
@@ -115,6 +117,27 @@ def test_a_large_file_gives_the_same_where_the_sample_is_all_of_it(tmp_path):
     assert np.isfinite(read.scores_).all()
     parts = [harmonic(read.stability_, read.geometry_), read.persistence_, read.second_opinions_]
     assert_allclose(read.scores_, np.mean(parts, axis=0), atol=1e-12)
+
+
+def test_on_dask_as_in_memory():
+    points = extra("dask.array").from_array(X, chunks=(50, 4))
+    how = {"fusion": Combined(n_runs=1), "geometry": "rms", **OPTIONS}
+    lazy, whole = CAKE(3, **how).fit(points), CAKE(3, **how).fit(X)
+    parts = [harmonic(lazy.stability_, lazy.geometry_), lazy.persistence_, lazy.second_opinions_]
+    assert_allclose(np.asarray(lazy.scores_), np.mean([np.asarray(p) for p in parts], axis=0))
+    assert np.mean(np.asarray(lazy.second_opinions_) == whole.second_opinions_) > 0.5
+
+
+def test_a_sparse_graph_asks_spectral_clustering_alone():
+    graph = kneighbors_graph(X, 12, mode="distance")
+    runs = Runs(4, left_out="predict")
+    how = {"clusterer": "spectral", "metric": "precomputed", "resample": 0.9, "n_runs": runs}
+    with pytest.warns(UserWarning, match="not fully connected"):
+        cake = CAKE(3, fusion="combined", random_state=0, **how).fit(graph)
+    assert cake.persistence_ is None
+    parts = harmonic(cake.stability_, cake.geometry_) + cake.second_opinions_
+    assert_allclose(cake.scores_, parts / 2, atol=1e-12)
+    assert np.isfinite(cake.score_samples(graph[:5])).all()
 
 
 def test_one_cluster_and_few_points():

@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
-from browsing import column, download, number, slide
+from browsing import column, download, number, slide, violations
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_iris, make_blobs
 
@@ -378,6 +378,7 @@ def test_dark_and_narrow(chromium, iris, how):
             assert card.evaluate("(card) => card.scrollWidth <= card.clientWidth + 1"), (
                 card.inner_text()[:60]
             )
+        assert violations(page) == []
         # Both plots have points: pixels of more than the card's own colour.
         colours = page.locator(".plot canvas:first-child").evaluate_all(
             """(all) => all.map((canvas) => {

@@ -222,6 +222,45 @@ def test_letters_and_points_can_be_seen(colors, card):
     assert min(contrast(colors[name]) for name in points) >= 3
 
 
+# Machado, Oliveira and Fernandes (2009): what linear RGB becomes without one kind of cone
+SIMULATIONS = {
+    "protanopia": [
+        [0.152286, 1.052583, -0.204868],
+        [0.114503, 0.786281, 0.099216],
+        [-0.003882, -0.048116, 1.051998],
+    ],
+    "deuteranopia": [
+        [0.367322, 0.860646, -0.227968],
+        [0.280085, 0.672501, 0.047413],
+        [-0.011820, 0.042940, 0.968881],
+    ],
+    "tritanopia": [
+        [1.255528, -0.076749, -0.178779],
+        [-0.078411, 0.930809, 0.147602],
+        [0.004733, 0.691367, 0.303900],
+    ],
+}
+
+
+@pytest.mark.parametrize("colors", [_palette.LIGHT, _palette.DARK])
+@pytest.mark.parametrize("simulation", SIMULATIONS)
+def test_kept_and_dropped_differ_for_every_eye(colors, simulation):
+    """In CIE Lab a distance of 2 is just seen; kept and dropped are at least 65 apart."""
+
+    def lab(color):
+        parts = np.array(rgb(color)) / 255
+        linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+        seen = np.clip(np.array(SIMULATIONS[simulation]) @ linear, 0, 1)
+        to_xyz = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+        xyz = np.array(to_xyz) @ seen / [0.9505, 1, 1.089]
+        f = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+        return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+    for kept in ("kept", "kept-soft"):
+        for dropped in ("dropped", "dropped-soft"):
+            assert np.linalg.norm(lab(colors[kept]) - lab(colors[dropped])) > 65
+
+
 # The address
 
 

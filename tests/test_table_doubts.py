@@ -126,13 +126,15 @@ def test_zeros_that_cannot_be_are_asked_about_and_can_be_named(folder):
     frame.to_csv("x.csv", index=False)
     told = run("score", "x.csv", *FAST).stdout
     line = next(line for line in told.splitlines() if line.startswith("Please check"))
-    assert "insulin: 0 in 36 rows cannot be measured, and may stand for a missing value" in line
+    assert "insulin: 0 cannot be measured, and may stand for a missing value" in line
     assert line.endswith("If so, say --na insulin=0.")
     found = json.loads(run("score", "x.csv", *FAST, "--na", "insulin=0", "--json").stdout)
     columns = {column["name"]: column for column in found["plan"]["columns"]}
     assert columns["insulin"]["n_missing"] == 36
     assert not columns["pregnancies"].get("n_missing")  # zeros elsewhere stay
     assert "check" not in columns["insulin"]
+    told = run("score", "x.csv", *FAST, "--na", "insulim=0", code=1).stderr
+    assert "--na insulim=0: there is no such column; did you mean 'insulin'?" in told
 
 
 def test_numbers_of_groups_in_the_first_columns_are_asked_about():

@@ -63,7 +63,8 @@ class Opinions:
             )
 
         some = blocks(X.shape[0], 8 * (X.shape[1] + MOST_POINTS), largest=BLOCK_ROWS)
-        return np.concatenate(list(map_blocks(of_rows, some, count_threads(self.n_jobs))))
+        parts = map_blocks(of_rows, some, count_threads(self.n_jobs))
+        return np.concatenate([np.empty((0, self.n_labels)), *parts])
 
     def of(self, X: Any, labels: Ints) -> tuple[Floats, Ints]:
         """Return the share of the runs that give each point its label, and the label most give.

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from scipy import sparse
-from scipy.special import expit, logsumexp
+from scipy.special import expit
 from scipy.stats import chi2
 
 from clustertrust._errors import ParameterError
@@ -30,9 +30,8 @@ from clustertrust._mixtures import (
     PointsByDifference,
     common_covariance,
     memberships,
-    row_blocks,
 )
-from clustertrust._parallel import map_blocks, one_thread
+from clustertrust._parallel import blocks, map_blocks, one_thread
 from clustertrust._types import Array, Floats, Ints
 from clustertrust._validation import MOST, check_count, check_matrix, check_same_length
 from clustertrust.ensemble.labels import read_labels
@@ -45,6 +44,8 @@ STEPS = 5
 MISTAKEN = 0.05
 # Points that the mixture is fitted to.
 MOST_POINTS, FEWEST_POINTS = 20_000, 20
+# Rows that a thread works on at a time.
+BLOCK_ROWS = 8_192
 # Least variance within clusters, as a share of the data's: it keeps all that follows finite
 FLAT = 1e-12
 
@@ -88,11 +89,13 @@ class Refinement:
             some = np.flatnonzero(own[rows] >= 0)
             kept = np.zeros(len(Z))
             for components, noise in self.steps:
-                posterior = _posterior(_log_joint(components, points), self.background, noise)
-                kept[some] += posterior[own[rows][some], some]
+                joint = _log_joint(components, points)
+                total = _log_total(joint, self.background, noise)
+                kept[some] += np.exp(joint[own[rows][some], some] - total[some])
             return np.minimum(kept / len(self.steps), 1.0)
 
-        some_rows = row_blocks(len(own), self.axes.shape[0], len(self.clusters))
+        each = 8 * (2 * self.axes.shape[0] + 3 * len(self.clusters))
+        some_rows = blocks(len(own), each, largest=BLOCK_ROWS)
         with one_thread():
             parts = list(map_blocks(of_rows, some_rows, threads))
         return np.concatenate([np.empty(0), *parts])
@@ -109,13 +112,18 @@ def _log_joint(components: Components, points: PointsByDifference) -> Floats:
     return components.log_joint(points.squares(components.means, components.covariances))
 
 
+def _log_total(joint: Floats, background: float, noise: float) -> Floats:
+    """log(Σ f_j + w b / (1 - w)) from log f_j (k, b), log b and the noise's share w < 1."""
+    largest = joint.max(axis=0)
+    total = largest + np.log(np.exp(joint - largest).sum(axis=0))
+    if noise == 0:
+        return np.asarray(total)
+    return np.asarray(np.logaddexp(total, background + np.log(noise) - np.log1p(-noise)))
+
+
 def _posterior(joint: Floats, background: float, noise: float) -> Floats:
     """(1 - w) f_j / ((1 - w) Σ f_j + w b) from log f_j (k, b), log b and the noise's share w."""
-    if noise == 0:
-        return np.asarray(np.exp(joint - logsumexp(joint, axis=0)))
-    joint = joint + np.log1p(-noise)
-    total = np.logaddexp(logsumexp(joint, axis=0), background + np.log(noise))
-    return np.asarray(np.exp(joint - total))
+    return np.asarray(np.exp(joint - _log_total(joint, background, noise)))
 
 
 def noise_weight(ratios: Floats) -> float:
@@ -218,7 +226,7 @@ def refine(X: Array, labels: Ints, n_steps: int = STEPS, mistaken: float = MISTA
             covariances, _ = COVARIANCES["full"](moments, prior)
             components = Components.from_moments(moments, covariances)
             joint = _log_joint(components, points)
-            ratios = np.exp(np.minimum(background - logsumexp(joint, axis=0), 600.0))
+            ratios = np.exp(np.minimum(background - _log_total(joint, background, 0.0), 600.0))
             noise = _bounded(noise_weight(ratios), components, background, mistaken)
             P = _posterior(joint, background, noise)
             steps.append(Step(components, noise))

@@ -168,7 +168,8 @@ class Cut:
             return None
         if self.share <= NO_STRUCTURE:
             return Message(
-                "No structure: scores are no higher than in data without clusters; try {choose_k}."
+                "No structure: scores are no higher than in data without clusters; try {choose_k}, "
+                "or another clusterer."
             )
         kind = "Weak" if self.share <= WEAK_STRUCTURE else "Clear"
         return Message(

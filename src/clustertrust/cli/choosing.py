@@ -152,9 +152,10 @@ def write_choice_page(
     X = np.asarray(points.X, dtype=np.float64)
     if len(X) > DRAWN:
         X = X[np.sort(np.random.default_rng(0).choice(len(X), DRAWN, replace=False))]
-    listed = [k for k in profile.plausible if k > 1] or [profile.strongest]
-    shown = sorted(listed, key=lambda k: -profile.probability[list(profile.n_clusters).index(k)])
-    labels = {k: CAKE(n_clusters=k, **params).fit(X).labels_ for k in shown[:MOST_CANDIDATES]}
+    # The plausible ones, and at least two to compare.
+    most = min(MOST_CANDIDATES, max(2, len(set(profile.plausible) - {1})))
+    shown = profile.n_clusters[np.argsort(-profile.probability, kind="stable")[:most]].tolist()
+    labels = {k: CAKE(n_clusters=k, **params).fit(X).labels_ for k in shown}
     view = data_view(X, [str(column) for column in points.X.columns], np.zeros(len(X)), "nothing")
     profile.report(path, view=view, labels=labels, title=title)
 

@@ -18,7 +18,7 @@ from clustertrust.cli.terminal import echo
 from clustertrust.cli.writing import read_names
 from clustertrust.columns import COLUMNS
 from clustertrust.reasons import SENTENCES, error_text
-from clustertrust.tables.plan import ColumnPlan
+from clustertrust.tables.column import ColumnPlan
 
 # Columns that are compared.
 LISTED = 12

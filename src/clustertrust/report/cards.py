@@ -16,10 +16,11 @@ from clustertrust._types import Floats, Ints
 from clustertrust.report.details import choose_columns
 from clustertrust.report.packing import pack
 from clustertrust.report.profiles import DISTINCT, Moments, is_categories
-from clustertrust.tables.plan import ColumnPlan, TablePlan, override
+from clustertrust.tables.column import ColumnPlan
+from clustertrust.tables.plan import TablePlan, override
 
 # Cards of a page, and codes of points in them: 1 byte each before they are compressed
-MOST_CARDS, MOST_CODES = 40, 3_000_000
+MOST_CARDS, MOST_CODES = 30, 3_000_000
 # Of more columns that are clustered, such as embeddings, the page shows so many
 FEW_CARDS = 12
 # Bars of a column of numbers; whole numbers with so few values have a bar each

@@ -54,7 +54,7 @@ class Choice:
     table : one row per number
     notes : what else to know
     view : where the points are drawn; None: they are not
-    candidates : the data at each plausible number
+    candidates : the data at the most probable numbers
     """
 
     verdict: str
@@ -162,7 +162,7 @@ def _side_by_side(choice: Choice) -> str:
         figures.append(f"<figure>{picture}<figcaption>{caption}</figcaption></figure>")
     return (
         '<section class="card" aria-labelledby="side-title">'
-        '<h2 id="side-title">The data at each plausible number</h2>'
+        '<h2 id="side-title">The data at the most probable numbers</h2>'
         f'<div class="side">{"".join(figures)}</div>'
         f'<p class="hint">{html.escape(choice.view.origin)} Colours repeat after {COLORS}.</p>'
         "</section>"

@@ -9,7 +9,7 @@ import numpy as np
 
 from clustertrust._types import Floats, Ints
 from clustertrust._validation import check_floats
-from clustertrust.reasons import NO_STRUCTURE, WEAK_STRUCTURE, Cut, above
+from clustertrust.reasons import NO_STRUCTURE, WEAK_STRUCTURE, Cut
 
 # Rows that a person looks at in ten minutes
 REVIEWED = 30
@@ -54,10 +54,11 @@ def next_steps(
     clusters: Sequence[str],
     cards: Sequence[Mapping[str, Any]],
     n_suspected: int = 0,
-) -> list[dict[str, str]]:
+) -> list[dict[str, Any]]:
     """Return what to do next, the most urgent first: a text, and where the page leads.
 
-    `to` is the part of the page that helps: "columns", "suspects", "review"; empty: none does.
+    `to` is the part of the page that helps: "columns", "suspects", "review" (of so many `rows`);
+    empty: none does.
     """
     steps = []
     kind = structure(at)
@@ -66,8 +67,12 @@ def next_steps(
         steps.append(_step(f"Look at the {rows} whose label looks wrong.", "suspects"))
     doubted = [card["name"] for card in cards if card["role"] == "check"]
     if doubted:
-        what = "the column" if len(doubted) == 1 else "the columns"
-        steps.append(_step(f"Check {what} {_listed(doubted)}: drop what is no trait.", "columns"))
+        what, drop = (
+            ("the column", "drop it if it should not")
+            if len(doubted) == 1
+            else ("the columns", "drop those that should not")
+        )
+        steps.append(_step(f"Check {what} {_listed(doubted)}: {drop} count.", "columns"))
     if kind in ("none", "weak"):
         steps.append(
             _step("Try other numbers of clusters: choose_k, or clustertrust choose-k DATA.")
@@ -78,15 +83,15 @@ def next_steps(
         hold = "holds one row" if len(single) == 1 else "hold one row each"
         what = "Cluster" if len(single) == 1 else "Clusters"
         steps.append(_step(f"{what} {_listed(single)} {hold}: look at it, or use fewer clusters."))
-    doubtful = int((~above(scores, at.threshold) & ~np.isnan(scores)).sum())
-    if kind != "none" and doubtful and not n_suspected:
-        rows = "the one doubtful row" if doubtful == 1 else f"{min(doubtful, REVIEWED)} rows"
-        steps.append(_step(f"Review {rows} by hand: it tells how many are right.", "review"))
+    n = min(REVIEWED, int((~np.isnan(scores)).sum()))
+    if kind != "none" and n and not n_suspected:
+        text = f"Review {n} rows by hand, drawn at random: the page tells how many are right."
+        steps.append(_step(text, "review", n))
     return steps
 
 
-def _step(text: str, to: str = "") -> dict[str, str]:
-    return {"text": text, "to": to}
+def _step(text: str, to: str = "", rows: int = 0) -> dict[str, Any]:
+    return {"text": text, "to": to, "rows": rows}
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -252,14 +252,13 @@ def _with_odd_zeros(seen: Seen) -> Doubt | None:
     """Doubt zeros in a measure that is never 0, where all other values are far from it."""
     if not NOT_ZERO & {*seen.words} or len(seen.numbers) < ENOUGH:
         return None
-    zeros = int((seen.numbers == 0).sum())
+    zeros = bool((seen.numbers == 0).any())
     others = seen.numbers[seen.numbers != 0]
     if not zeros or len(np.unique(others)) < ENOUGH:
         return None
     if others.min() < FAR_FROM_ZERO * np.median(others):
         return None
-    times = f"{zeros} row{'s' * (zeros > 1)}"
-    return Doubt(f"0 in {times} cannot be measured, and may stand for a missing value", "na")
+    return Doubt("0 cannot be measured, and may stand for a missing value", "na")
 
 
 # The first that doubts a column counts.

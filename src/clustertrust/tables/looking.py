@@ -29,6 +29,7 @@ from clustertrust.tables.units import with_scale
 from clustertrust.tables.values import (
     as_numbers,
     decimal_of,
+    is_number,
     known_texts,
     listed,
 )
@@ -246,10 +247,10 @@ def _has_units(frame: pd.DataFrame, text: Sequence[int], number_format: Any) -> 
     for j in text:
         texts = known_texts(frame.iloc[:, j], number_format.na)
         rest = texts.iloc[1:].dropna()
-        is_number = as_numbers(
+        are_numbers = as_numbers(
             rest.head(200), number_format.decimal, number_format.thousands
         ).notna()
-        if rest.empty or not is_number.all():
+        if rest.empty or not are_numbers.all():
             continue
         first = texts.iloc[0]
         if not isinstance(first, str):
@@ -278,6 +279,12 @@ def _problems(
                 problem = f": there is no such column{did_you_mean(name, names)}"
                 text = Message(f"{{{option}=}}{literal(problem)}", {option: name})
                 problems.append(Problem(text, rename=None if near is None else (name, near)))
+    for given in choices.na or ():
+        name, _, value = given.partition("=")
+        near = nearest_name(name, names) if is_number(value) and name not in names else None
+        if near is not None:
+            problem = literal(f": there is no such column{did_you_mean(name, names)}")
+            problems.append(Problem(Message(f"{{na=}}{problem}", {"na": given})))
     for name in to_use:
         if name in (choices.id, *choices.drop):
             text = Message(

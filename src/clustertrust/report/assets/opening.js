@@ -9,7 +9,7 @@ class Opening {
     $("verdict").hidden = !data.verdict;
     $("verdict").textContent = data.verdict;
     $("verdict").className = `verdict ${data.structure}`;
-    const steps = data.steps.map(({ text, to }) => element("li", {}, leads[to] ? element("button", { type: "button", class: "link", "data-to": to, onclick: leads[to] }, text) : text));
+    const steps = data.steps.map(({ text, to, rows }) => element("li", {}, leads[to] ? element("button", { type: "button", class: "link", "data-to": to, onclick: () => leads[to](rows) }, text) : text));
     $("steps").replaceChildren(...steps);
     $("to-do").hidden = !steps.length;
     $("opening").hidden = !data.score_shares && !steps.length;

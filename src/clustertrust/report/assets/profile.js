@@ -22,7 +22,7 @@ class Profile {
     const parts = known ? [...this.about(cluster), ...this.full(cluster), ...this.examples(cluster)] : this.overview();
     $("profile").replaceChildren(...parts);
     $("profile").scrollTop = 0;
-    $("profile-hint").hidden = !known || !this.data.profiles.columns[cluster].length;
+    $("profile-hint").hidden = !known || this.byText || !this.data.profiles.columns[cluster].length;
   }
 
   overview() {

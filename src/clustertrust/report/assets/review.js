@@ -110,6 +110,12 @@ class Review {
     $("answer-other").focus();
   }
 
+  // With so many random questions, if none was answered yet.
+  begin(rows) {
+    if (!this.answers.history.length) this.answers.setPlan(rows, 0);
+    this.enter();
+  }
+
   enter() {
     this.open = true;
     document.body.classList.add("reviewing");

@@ -36,9 +36,9 @@ class Suspects {
       text ? element("td", {}, shorten(text(i), 120)) : null,
     ));
     $("suspects").replaceChildren(element("thead", {}, head), element("tbody", {}, ...lines));
-    $("suspects").hidden = !rows.length;
+    $("suspects").parentElement.hidden = !rows.length;
     const said = verdicts.filter(([, , , verdict]) => verdict);
-    $("verdicts").hidden = !said.length;
+    $("verdicts-box").hidden = !said.length;
     const cells = (words, kinds) => words.map((word, j) => element("td", { class: kinds[j] }, word));
     $("verdicts").replaceChildren(
       element("thead", {}, element("tr", {}, ...["cluster", "points", "look wrong", "verdict of the runs"].map((words, j) => element("th", { scope: "col", class: j === 1 || j === 2 ? "number" : "" }, words)))),
