@@ -279,6 +279,7 @@ def test_clusters_get_names_and_a_row_its_panel(visit, mixed, people):
     settle(page)
     assert page.locator("#profile-title").inner_text() == f"What sets cluster {HOSTILE} apart"
     assert "Typical rows" in page.locator("#profile").inner_text()
+    assert page.locator("#profile .rows img").first.get_attribute("src") == PIXEL
     assert "Nearest rival" in page.locator("#profile").inner_text()
     with page.expect_download() as waiting:
         page.locator("#save-names").click()
