@@ -39,7 +39,7 @@ def run() -> Iterator[Row]:
         ),
     }
     for work, job in jobs.items():
-        times = 3 if work.startswith("choose_k") else 7
+        times = 3 if work.startswith("choose_k") else 5
         one, *others = clock_in_turn(*(lambda t=t, job=job: job(t) for t in counts), times=times)
         for count, taken in zip(counts[1:], others, strict=True):
             yield Row.faster(f"{work}, d=20: {count} threads", taken, "one thread", one, None)

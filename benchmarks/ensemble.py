@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, load_iris, load_wine
 
-from benchmarks.common import Row, Timing, blobs, clock_in_turn
+from benchmarks.common import Row, Timing, blobs
 from clustertrust import build_ensemble
 from clustertrust._parallel import one_thread
 
@@ -25,8 +25,8 @@ SAME, MOST = 1e-5, 0.95
 def run() -> Iterator[Row]:
     """Yield the rows.
 
-    Seconds of the processor on one thread say what the work costs. Those of the clock on all cores
-    depend on what else the machine does, and on how its threads wait for each other.
+    In seconds of the processor, on one thread each: by the clock the threads of `KMeans` wait for
+    each other without end where others use the cores. `cores` shows what threads gain.
     """
     for n, (runs, times) in SIZES.items():
         X = blobs(n)
@@ -34,24 +34,19 @@ def run() -> Iterator[Row]:
             peer = f"KMeans(n_init={runs}).fit"
             work = f"{runs} runs of {name}, n={n:,}, d=20, k=10"
             jobs = [partial(_ours, X, name, runs), partial(_theirs, X, init, runs)]
-            ours, theirs = _processor_seconds([partial(job, 1) for job in jobs], times)
+            ours, theirs = _processor_seconds(jobs, times)
             yield Row.faster(f"{work}: CPU, one thread", ours, peer, theirs, 3)
-            ours, theirs = clock_in_turn(*(partial(job, None) for job in jobs), times=times)
-            yield Row.faster(f"{work}: all cores", ours, peer, theirs, 3)
     yield from _inertias()
 
 
-def _ours(X: np.ndarray, name: str, runs: int, threads: int | None) -> Any:
+def _ours(X: np.ndarray, name: str, runs: int) -> Any:
     seeds = list(range(runs))
-    return build_ensemble(X, name, n_clusters=10, n_runs=runs, random_state=seeds, n_jobs=threads)
+    return build_ensemble(X, name, n_clusters=10, n_runs=runs, random_state=seeds, n_jobs=1)
 
 
-def _theirs(X: np.ndarray, init: str, runs: int, threads: int | None) -> Any:
-    model = KMeans(10, init=init, n_init=runs, random_state=0)
-    if threads is None:
-        return model.fit(X)
+def _theirs(X: np.ndarray, init: str, runs: int) -> Any:
     with one_thread():
-        return model.fit(X)
+        return KMeans(10, init=init, n_init=runs, random_state=0).fit(X)
 
 
 def _processor_seconds(functions: list[partial[Any]], times: int) -> list[Timing]:

@@ -104,7 +104,7 @@ def main() -> None:
             "",
             WORDS[name],
             "",
-            f"![Scores under {name}](images/{path.name})",
+            f"![Two moons, three blobs and Iris, coloured by their score under {name}](images/{path.name})",
         ]
     (DOCS / "gallery.md").write_text("\n".join(lines) + "\n")
 

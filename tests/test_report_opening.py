@@ -1,11 +1,13 @@
 """What a page says first: verdict, next steps, columns, suspected labels, names and rows to look at."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from browsing import column, download, violations
+from click.testing import CliRunner
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.cluster import KMeans
@@ -13,6 +15,7 @@ from sklearn.datasets import load_iris
 from unpacking import unpack
 
 from clustertrust import CAKE, audit, choose_k
+from clustertrust.cli import cli
 from clustertrust.reasons import Cut
 from clustertrust.report import build_report, details, write_report
 from clustertrust.report.cards import category_bars, number_bars
@@ -227,6 +230,25 @@ def test_the_page_of_choose_k(visit, tmp_path):
         profile.report(tmp_path / "k.html", view=X[:, :2])
 
 
+def test_the_command_writes_both_pages(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    load_iris(as_frame=True).data.to_csv("iris.csv", index=False)
+    Path("names.json").write_text('{"0": "small"}')
+    for typed in (
+        "choose-k iris.csv --k 2:4 --runs 3 --no-null --report k.html",
+        "score iris.csv -k 3 --runs 3 --out s.csv --report first.html --names names.json",
+        "report s.csv --data iris.csv --names names.json --out second.html",
+    ):
+        done = CliRunner().invoke(cli, typed.split())
+        assert done.exit_code == 0, done.output
+    page = Path("k.html").read_text(encoding="utf-8")
+    assert page.count("<figure>") >= 2  # there is something to compare
+    assert "<script" not in page
+    for file in ("first.html", "second.html"):
+        assert '"names":{"0":"small"}' in Path(file).read_text(encoding="utf-8")
+    assert '"score_shares":{"data":' in Path("first.html").read_text(encoding="utf-8")
+
+
 # In a browser, as a person uses it
 
 
@@ -279,6 +301,7 @@ def test_clusters_get_names_and_a_row_its_panel(visit, mixed, people):
     settle(page)
     assert page.locator("#profile-title").inner_text() == f"What sets cluster {HOSTILE} apart"
     assert "Typical rows" in page.locator("#profile").inner_text()
+    assert page.locator("#profile .rows img").first.get_attribute("src") == PIXEL
     assert "Nearest rival" in page.locator("#profile").inner_text()
     with page.expect_download() as waiting:
         page.locator("#save-names").click()

@@ -231,6 +231,9 @@ def build_report(
     if moments is not None:
         scaled = plan is not None and plan.scale != "none"
         distances = center_distances(matrix, codes, moments, scaled=scaled)
+    examples = cluster_examples(distances, scores, codes, k, shown)
+    rows = [row for example in examples for part in example.values() for row in part]
+    looked_at = np.array([*rows, *([] if suspects is None else suspects)], dtype=np.int64)
     values = None if moments is None else pack_values(matrix, columns, moments, codes, shown)
     everywhere = [] if values is None or drawn is not None else values["columns"]
     own = [] if original is None else pack_original(original, hidden, everywhere)
@@ -248,7 +251,7 @@ def build_report(
         "audit": pack_audit(suspects, codes, clusters.texts, options.get("findings")),
         "cards": cards,
         "roles": count_roles(plan, columns, original),
-        "examples": cluster_examples(distances, scores, codes, k, shown),
+        "examples": examples,
         "rivals": nearest_rivals(others.get("rival"), codes, k),
         "text_column": text_column(original),
         "names": clusters.rename(options.get("names")),
@@ -270,7 +273,7 @@ def build_report(
         "row_numbers": pack_row_numbers(options.get("rows"), numeric.index),
         "pictures": None
         if original is None
-        else pack_pictures(original, questions, options.get("folder")),
+        else pack_pictures(original, [*questions, looked_at], options.get("folder")),
         "profiles": cluster_profiles(moments, columns, plain, codes, k),
         "fingerprint": fingerprint([clusters.texts, ids, labels]),
         "values": values,

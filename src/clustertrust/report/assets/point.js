@@ -65,6 +65,13 @@ function ownTable(data, position) {
   return [element("h3", {}, planned ? "Not clustered" : "In your table"), element("table", { class: "values own" }, element("tbody", {}, ...lines))];
 }
 
+// The first picture of a row, small; null: it has none.
+function thumbnail(data, position) {
+  const own = data.original.map(({ text }) => text(position)).find((text) => PICTURE_DATA.test(text));
+  const source = data.pictures?.of[position] ?? own;
+  return source ? element("img", { class: "thumbnail", src: source, alt: "" }) : null;
+}
+
 function meter(text, value, shown = fixed(value)) {
   const bar = element("span", { class: "meter", "aria-hidden": "true" }, element("span"));
   bar.firstChild.style.width = `${100 * Math.min(1, Math.max(0, value || 0))}%`;

@@ -80,7 +80,7 @@ class Profile {
     if (!found) return [];
     const named = data.text_column === data.id_name; // the text is the name: once is enough
     const quote = (i) => (this.text && !named ? element("span", { class: "quote" }, shorten(this.text(i), 160)) : null);
-    const line = (i) => element("li", {}, pointButton(data, i, () => this.look(this.rowOf(i)), named ? 160 : 40),
+    const line = (i) => element("li", {}, thumbnail(data, i), pointButton(data, i, () => this.look(this.rowOf(i)), named ? 160 : 40),
       element("small", {}, ` ${fixed(data.all.score[i], 2)}`), quote(i));
     return Object.entries(EXAMPLES).flatMap(([kind, [near, plain]]) => {
       const title = data.values ? near : plain;
