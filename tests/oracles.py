@@ -339,11 +339,11 @@ def walk_shares(weights, run, steps):
     return found
 
 
-def graph_silhouettes(weights, labels, steps, lengths):
-    """Eq. (1) with 1 - share in place of the distance, times Eq. (1) with lengths of paths; the
-    lower one where one of them is not above 0.
+def graph_silhouettes(weights, labels, steps, lengths=None):
+    """Eq. (1) with 1 - share in place of the distance, times Eq. (1) with lengths of paths if they
+    are given; the lower one where one of them is not above 0.
     """
-    D = shortest_paths(lengths)
+    D = np.zeros((len(weights), len(weights))) if lengths is None else shortest_paths(lengths)
     s = np.full(labels.shape, nan)
     for r, run in enumerate(labels.T.tolist()):
         shares = walk_shares(weights, run, steps)
@@ -359,6 +359,9 @@ def graph_silhouettes(weights, labels, steps, lengths):
             by_walk, by_path = (
                 _one_silhouette(values, own, len(members[own]) == 1) for values in (outside, away)
             )
+            if lengths is None:
+                s[i, r] = by_walk
+                continue
             both = by_walk > 0 and by_path > 0
             s[i, r] = by_walk * by_path if both else min(by_walk, by_path)
     return s

@@ -387,7 +387,7 @@ def test_the_graph_of_neighbours_is_used_where_it_is_there(blood):
     leiden = Leiden(n_neighbors=None, weighted=True, metric="precomputed")
     how = {"metric": "precomputed", "n_runs": 6, "random_state": 0}
     runs = build_ensemble(as_distances(W), leiden, vary={"resolution": RESOLUTIONS}, **how)
-    how = {"geometry": Graph(weights=True), "agreement": "jaccard"}
+    how = {"geometry": Graph(weights=True, paths=False), "agreement": "jaccard"}
     assert_array_equal(cells.obs["cake_score"], confidence(W, runs, **how).scores)
     # Half of the cells were called isolated by straight distances.
     assert (cells.obs["cake_reason"] == "stable but isolated").mean() < 0.1
@@ -445,11 +445,11 @@ def test_weights_become_distances_and_weights_again(blood):
 
 def test_labels_along_the_graph(blood):
     cells = clustertrust.anndata.score(blood, labels="louvain", n_runs=8, copy=True)
-    how = {"geometry": Graph(weights=True), "n_runs": 8, "random_state": 0}
+    how = {"geometry": Graph(weights=True, paths=False), "n_runs": 8, "random_state": 0}
     expected = audit(weights_of(blood), blood.obs["louvain"], **how)
     assert_array_equal(cells.obs["cake_score"], expected.scores)
     several = ["louvain", "bulk_labels"]
-    how = {"geometry": Graph(weights=True), "agreement": "jaccard"}
+    how = {"geometry": Graph(weights=True, paths=False), "agreement": "jaccard"}
     expected = confidence(weights_of(blood), blood.obs[several], **how)
     cells = clustertrust.anndata.score(
         blood, CAKE(agreement="jaccard"), labels=several, key_added="two", copy=True
@@ -492,7 +492,11 @@ def test_settings_of_a_graph_come_from_the_estimator(blood):
 def test_settings_of_an_audit_come_from_the_estimator(blood):
     settings = CAKE(n_runs=8, fusion="product", normalization="clip", random_state=0)
     cells = clustertrust.anndata.score(blood, settings, labels="louvain", copy=True)
-    how = {"geometry": Graph(weights=True), "fusion": "product", "normalization": "clip"}
+    how = {
+        "geometry": Graph(weights=True, paths=False),
+        "fusion": "product",
+        "normalization": "clip",
+    }
     expected = audit(weights_of(blood), blood.obs["louvain"], n_runs=8, random_state=0, **how)
     assert_array_equal(cells.obs["cake_score"], expected.scores)
 

@@ -127,3 +127,24 @@ def test_the_extent_of_a_sheet_is_that_of_its_values(tmp_path, suffix):
     assert (extent.rows, extent.columns) == (4, 2)
     # pandas writes gaps into .ods files as empty text.
     assert extent.filled == (6 if suffix == ".xlsx" else 8)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
+def test_too_few_addresses_are_refused_before_anything_is_loaded(tmp_path):
+    """OpenBLAS would spin for ever, and SIGTERM would not end it."""
+    limited = (
+        "import resource; resource.setrlimit(resource.RLIMIT_AS, (400 << 20, 400 << 20));"
+        "from clustertrust.__main__ import main; main()"
+    )
+    source = str(Path(sys.modules["clustertrust"].__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, "-c", limited, "score", "data.csv", "-k", "3"],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": source},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert "limited to 400 MiB (ulimit -v), and 1000 are needed" in done.stderr
+    assert len(done.stderr.splitlines()) == 1

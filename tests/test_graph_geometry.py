@@ -39,6 +39,12 @@ def test_matches_plain_walks(labels, params):
     assert_allclose(ours, by_oracle(cdist(X, X).tolist(), labels, **plain), atol=1e-12)
 
 
+def test_walks_alone():
+    ours = silhouettes(X, GAPS, geometry=Graph(paths=False))
+    weights = oracles.self_tuned(*oracles.graph_links(cdist(X, X).tolist(), 15))
+    assert_allclose(ours, oracles.graph_silhouettes(weights, GAPS, 4), atol=1e-12)
+
+
 @pytest.mark.parametrize("metric", ["cityblock", "cosine", halved_canberra])
 def test_neighbours_by_any_metric(metric):
     ours = silhouettes(X, GAPS, geometry="graph", metric=metric)

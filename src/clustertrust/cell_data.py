@@ -158,9 +158,13 @@ def _needs_points(cake: CAKE) -> list[str]:
 
 
 def _along_weights(geometry: Any) -> Graph | None:
-    """Return silhouettes along given weights; None if the geometry needs points or distances."""
+    """Return silhouettes along given weights; None if the geometry needs points or distances.
+
+    By walks alone, unless a `Graph` is given: path lengths made of connectivities rank cells worse
+    (experiments/research/leiden/counts.py).
+    """
     if isinstance(geometry, Auto) or geometry in ("auto", "graph"):
-        return Graph(weights=True)
+        return Graph(weights=True, paths=False)
     if not isinstance(geometry, Graph) or (geometry.n_neighbors, geometry.metric) != (None, None):
         return None
     along: Graph = clone(geometry).set_params(weights=True)

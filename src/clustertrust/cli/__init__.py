@@ -33,6 +33,8 @@ __all__ = ["cli", "main"]
 TERMINATED = 143
 # Seconds to tidy up in.
 GRACE = 3.0
+# Bytes of addresses that NumPy, SciPy and numba take when they are loaded, and some.
+LEAST_ADDRESSES = 1000 << 20
 EXPECTED = (ValueError, TypeError, OSError, ImportError, RuntimeError, MemoryError)
 
 
@@ -66,6 +68,7 @@ class Commands(Examples, click.Group):
         extra |= {"standalone_mode": False, "obj": state}
         try:
             with _notes_for_warnings(state), _ended_in_order():
+                _check_addresses()
                 code = super().main(args, prog_name, **extra)
         except (click.Abort, KeyboardInterrupt):
             click.echo(STOPPED, err=True)
@@ -75,6 +78,28 @@ class Commands(Examples, click.Group):
                 traceback.print_exc()
             code = _report_error(error, state)
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def _check_addresses() -> None:
+    """Raise under a limit on addresses (ulimit -v) that NumPy and SciPy cannot be loaded in.
+
+    OpenBLAS, which both bring, tries without end to reserve its buffers, and hears no signal then.
+    It reserves some for each of its threads, of which we use one.
+    """
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit == resource.RLIM_INFINITY:
+        return
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if limit < LEAST_ADDRESSES:
+        raise click.ClickException(
+            f"Out of memory: addresses are limited to {limit >> 20} MiB (ulimit -v), and "
+            f"{LEAST_ADDRESSES >> 20} are needed to begin. Raise the limit; --memory limits what "
+            "a table may take."
+        )
 
 
 def _report_error(error: Exception, state: Mapping[str, Any]) -> int:

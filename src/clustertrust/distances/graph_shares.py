@@ -60,10 +60,16 @@ class GraphShares(Dissimilarity):
     leaves_self_out = False
 
     def __init__(
-        self, cells: Cells, walk: Walk, *, n_steps: int = N_STEPS, n_jobs: int | None = None
+        self,
+        cells: Cells,
+        walk: Walk,
+        *,
+        n_steps: int = N_STEPS,
+        paths: bool = True,
+        n_jobs: int | None = None,
     ) -> None:
         super().__init__(cells, n_jobs)
-        self.walk, self.n_steps = walk, n_steps
+        self.walk, self.n_steps, self.paths = walk, n_steps, paths
 
     def map(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
         """Return the dissimilarities of unseen points; all runs at once."""
@@ -93,9 +99,11 @@ class GraphShares(Dissimilarity):
             of_runs = Cells(cells.rows[:, runs], cells.cell_of, cells.counts, cells.names[runs])
             group = GraphShares(of_runs, walk, n_steps=self.n_steps, n_jobs=self.n_jobs)
             walks, near = super(GraphShares, group).silhouettes(own[:, runs], X, training=training)
-            along = Paths(of_runs, self._landmarks, n_jobs=self.n_jobs)
-            paths, _ = along.silhouettes(own[:, runs], links, training=training)
-            parts.append((product(walks, paths), near))
+            if self.paths:
+                along = Paths(of_runs, self._landmarks, n_jobs=self.n_jobs)
+                by_length, _ = along.silhouettes(own[:, runs], links, training=training)
+                walks = product(walks, by_length)
+            parts.append((walks, near))
         s, nearest = zip(*parts, strict=True)
         return np.hstack(s), np.hstack(nearest)
 
