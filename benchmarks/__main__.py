@@ -30,6 +30,7 @@ FULL = [
     "unseen",
     "reasons",
     "opinions",
+    "audits",
     "choose_k",
     "learning",
     "reading",

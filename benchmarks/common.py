@@ -49,6 +49,7 @@ CLAIMS = {
             "startup",
             "reasons",
             "opinions",
+            "audits",
             "choose_k",
             "tiles",
         ),
