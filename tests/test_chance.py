@@ -240,6 +240,8 @@ def test_the_command_says_the_same(tmp_path):
     told = CliRunner().invoke(cli, typed).output
     assert told.partition("\n\n")[2].startswith("No structure: ")
     assert "try choose-k, or another clusterer." in told
+    CliRunner().invoke(cli, [*typed, "--report", str(tmp_path / "page.html")])
+    assert "try choose-k, or another clusterer." in (tmp_path / "page.html").read_text("utf-8")
     printed = json.loads(CliRunner().invoke(cli, [*typed, "--json"]).output)
     at = CAKE(3, n_runs=8, random_state=0).fit(pd.read_csv(path)).confidence_.cut()
     assert (printed["chance"], printed["threshold"]) == (at.chance, at.threshold)

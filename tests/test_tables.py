@@ -817,3 +817,20 @@ def test_it_is_said_that_rows_count_from_0(folder):
     assert "Most ambiguous points (rows count from 0)" in printed
     asked = run("ask", "table.csv", "scores.csv", "--n", 9, "--out", "q.csv").stdout
     assert "The column row counts from 0" in asked
+
+
+def test_points_beside_decimal_commas_are_decimals_unless_three_digits_follow(folder):
+    X, which = clouds()
+    table = pd.DataFrame({"age": 30.0 + which, "price": X["a"].map("{:.2f}".format)})
+    table["price"] = table["price"].str.replace(".", ",")
+    table["size"] = which
+    table.to_csv("x.csv", index=False, sep=";")
+    run("score", "x.csv", *FAST, "--scale", "standard", "--model", "m")
+    assert_allclose(read_about("m")["preparation"]["means"][0], table["age"].mean())
+
+
+def test_a_number_named_as_missing_is_not_said_to_be_kept_by_none(folder):
+    X, _ = clouds()
+    X.loc[3:5, "a"] = 0
+    X.to_csv("x.csv", index=False)
+    assert "Note on a: 0 in 3 rows is taken as missing.\n" in run("score", "x.csv", *FAST, "--na", "a=0").stdout  # fmt: skip

@@ -70,7 +70,9 @@ class ReadOptions:
         ["auto", "onehot", "drop"],
     )
     na: tuple[str, ...] = several(
-        "More texts that mean a missing value, such as 'x,-1'; none: only empty fields do.", "TEXT"
+        "More texts that mean a missing value, such as 'x,-1'; age=0: 0 does in the column age; "
+        "none: only empty fields do.",
+        "TEXT",
     )
     plan: str | None = option(
         "Do with each column what this file says, which --save-plan wrote.",

@@ -11,6 +11,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from clustertrust.files.memory import allowed, check_memory, needed
 from clustertrust.files.reading import Dialect, Reading, Table
 from clustertrust.tables.values import as_numbers, decimal_of, known_texts
 
+Parse = Callable[[Mapping[str, Any]], pd.DataFrame]
 COMMA = "a comma comes before the decimals"
 
 # How to open compressed text, by suffix; the same suffixes as in pandas.
@@ -66,7 +68,8 @@ def read_delimited(source: Any, reading: Reading, separator: str, format: str) -
             check_unique(names)
         options |= {"header": 0 if named else None} | _types(reading, names, named)
         frame = parse_csv(rewound(source), options)
-        marks = {} if reading.as_written else marks_of(frame, reading, options)
+        parse = partial(_parse_again, source)
+        marks = {} if reading.as_written else marks_of(frame, reading, options, parse)
         notes: list[str | Message] = [*layout.notes]
         notes += [_WITHOUT_NAMES] if guessed else []
         if marks:
@@ -91,18 +94,29 @@ def _types(reading: Reading, names: list[str], named: bool) -> dict[str, Any]:
     return as_text(positions, range(len(names)), reading.na)
 
 
-def marks_of(frame: pd.DataFrame, reading: Reading, options: Mapping[str, Any]) -> dict[str, Any]:
+def marks_of(
+    frame: pd.DataFrame, reading: Reading, options: Mapping[str, Any], parse: Parse
+) -> dict[str, Any]:
     """Return options of pandas.read_csv for marks in numbers: those given, or that a frame shows.
 
-    The frame was read without marks, with some `options`.
+    The frame was read without marks, with some `options`; `parse` reads it with others.
     """
     marks: dict[str, Any] = {"decimal": reading.decimal, "thousands": reading.thousands}
     if not reading.has_marks and _has_decimal_commas(frame, reading):
         marks = {"decimal": ",", "thousands": "."}
     marks = {name: mark for name, mark in marks.items() if mark}
     if "thousands" in marks:
+        floats = [name for name in frame if pd.api.types.is_float_dtype(frame[name].dtype)]
+        if marks["thousands"] == "." and floats:
+            # Numbers do not show whether 45.0 or 45.000 was written.
+            as_written = {**options.get("dtype", {}), **dict.fromkeys(floats, str)}
+            frame = parse({**options, "dtype": as_written})
         marks |= _dates_as_text(frame, marks["thousands"], options)
     return marks
+
+
+def _parse_again(source: Any, options: Mapping[str, Any]) -> pd.DataFrame:
+    return parse_csv(rewound(source), options)
 
 
 def _doubt_of_names(frame: pd.DataFrame) -> list[Message]:
@@ -151,7 +165,7 @@ def _has_decimal_commas(frame: pd.DataFrame, reading: Reading) -> bool:
 def _dates_as_text(frame: pd.DataFrame, mark: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return an option of pandas.read_csv that keeps texts whose marks separate no thousands.
 
-    Without it pandas reads 31.12.2024 as 31122024.
+    Without it pandas reads 31.12.2024 as 31122024, and 45.0 as 450.
     """
     no_thousands = rf"\d{re.escape(mark)}(?!\d{{3}}(?!\d))\d"
     texts = [

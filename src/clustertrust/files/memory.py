@@ -1,8 +1,8 @@
 """How much memory a table may take, and what a file will need, before anything large is allocated.
 
 The needs are estimates of what a whole command takes for a table: the values as they are read, the
-copies that are filled in and scaled, labels and scores. `benchmarks/README.md` and the tests of
-hostile files compare them with what processes took.
+copies that are filled in and scaled, labels and scores. The tests of hostile files compare them
+with what processes took.
 """
 
 from __future__ import annotations

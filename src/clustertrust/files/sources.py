@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, NamedTuple
@@ -387,7 +387,9 @@ class CsvSource(FrameSource):
             block = below.records(FIRST)
             _check_text(block, len(head))
             first = _parse(head, block, options, 1)
-        return first, options | delimited.marks_of(first, self.reading, options)
+        return first, options | delimited.marks_of(
+            first, self.reading, options, lambda others: _parse(head, block, others, 1)
+        )
 
     def options(self, text: TextFile) -> dict[str, Any]:
         """Return options of pandas.read_csv for all blocks, so that a column has one type."""
@@ -416,7 +418,7 @@ def _check_text(block: bytes, before: int) -> None:
         raise not_text("UTF-8", problem) from error
 
 
-def _parse(head: bytes, block: bytes, options: dict[str, Any], lines: int) -> pd.DataFrame:
+def _parse(head: bytes, block: bytes, options: Mapping[str, Any], lines: int) -> pd.DataFrame:
     """Parse some lines of text by pandas; `lines` counts those above them."""
     frame = delimited.parse_csv(BytesIO(head + block), options, f", below line {lines}")
     return frame.set_axis(frame.columns.map(str), axis=1)

@@ -15,7 +15,7 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 import pandas as pd
 
-from clustertrust._errors import Wording, as_python
+from clustertrust._errors import Wording, as_python, rendered
 from clustertrust._types import Ints
 from clustertrust._validation import check_mapping, check_option_names
 from clustertrust._views import View
@@ -190,7 +190,7 @@ def build_report(
     numeric = points.numbers
     check_original(original, numeric)
     hidden = check_unasked(options.get("unasked", ()), original)
-    plan = options.get("plan")
+    plan, wording = options.get("plan"), options.get("wording", as_python)
     matrix, columns = (None, []) if X is None else read_data(X, numeric)
     shares, voted = (None, []) if votes is None else read_votes(votes, numeric)
     named = [*points.labels[1], *(name for _, others in points.others.values() for name in others)]
@@ -223,7 +223,7 @@ def build_report(
     cards = column_cards(
         (matrix, columns, moments),
         original,
-        (plan, options.get("wording", as_python)),
+        (plan, wording),
         (codes, k),
         shown,
     )
@@ -241,7 +241,7 @@ def build_report(
         "title": "Which assignments can be trusted?" if title is None else str(title),
         "threshold": at.threshold,
         "threshold_origin": _origin(at),
-        "verdict": "" if at.verdict is None else str(at.verdict),
+        "verdict": "" if at.verdict is None else at.verdict.render(wording),
         "structure": structure(at),
         "chance": at.chance,
         "score_shares": score_shares(scores, options.get("null_scores")),
@@ -281,7 +281,7 @@ def build_report(
         "settings": [[str(name), str(value)] for name, value in settings.items()],
         "versions": [["python", platform.python_version()], *_versions()],
         "notes": [
-            *map(str, notes_on(table)),
+            *(rendered(note, wording) for note in notes_on(table)),
             *_notes(view, drawn, shown, len(numeric)),
             *_left_out(original, own),
         ],

@@ -17,7 +17,7 @@ from clustertrust.report.details import choose_columns
 from clustertrust.report.packing import pack
 from clustertrust.report.profiles import DISTINCT, Moments, is_categories
 from clustertrust.tables.column import ColumnPlan
-from clustertrust.tables.plan import TablePlan, override
+from clustertrust.tables.plan import TablePlan, in_words, override
 
 # Cards of a page, and codes of points in them: 1 byte each before they are compressed
 MOST_CARDS, MOST_CODES = 30, 3_000_000
@@ -130,7 +130,7 @@ def _from_plan(column: ColumnPlan, plan: TablePlan, wording: Wording) -> dict[st
     return {
         "role": role,
         "used": used,
-        "reason": column.check or column.reason,
+        "reason": in_words(column.check or column.reason, wording),
         "option": option,
         "missing": column.n_missing,
         "scale": scale,

@@ -147,7 +147,8 @@ def _number(
     )
     values = numbers_of(column, plan, number_format)
     sentinels = tuple(sentinels_in(values)) if number_format.na != () else ()
-    sentinels += tuple(_missing_in(plan.name, number_format.na or ()))
+    named = _missing_in(plan.name, number_format.na or ())
+    found, sentinels = sentinels, (*sentinels, *(one for one in named if one not in sentinels))
     is_known = np.isfinite(values) & ~np.isin(values, sentinels)
     there, steps = values[is_known], np.diff(positions[is_known])
     plan = replace(plan, missing=sentinels, n_missing=len(values) - len(there))
@@ -159,9 +160,8 @@ def _number(
     if sentinels:
         shown = ", ".join(f"{value:g}" for value in sentinels)
         count = int(np.isin(values, sentinels).sum())
-        reason = (
-            f"{shown} in {count} row{'s' * (count > 1)} is taken as missing (na=['none'] keeps it)"
-        )
+        keep = " (na=['none'] keeps it)" if set(found) - set(named) else ""
+        reason = f"{shown} in {count} row{'s' * (count > 1)} is taken as missing{keep}"
     return replace(plan, reason=reason)
 
 

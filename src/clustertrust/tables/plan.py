@@ -85,7 +85,7 @@ class Columns(NamedTuple):
         return pd.DataFrame(columns, index=index)
 
 
-def _in_words(reason: str, wording: Wording) -> str:
+def in_words(reason: str, wording: Wording) -> str:
     """Return a reason of a plan, which is stored as text, with its option in these words."""
     for name, value in (("na", "['none']"), ("scale", "'none'"), ("scale", "'standard'")):
         reason = reason.replace(f"({name}={value} ", f"({wording(name, value)} ")
@@ -237,15 +237,14 @@ class TablePlan:
         lines += self._not_clustered(most, wording)
         noted = [column for column in self.used if column.reason]
         lines += [
-            f"Note on {column.name}: {_in_words(column.reason, wording)}."
-            for column in noted[:most]
+            f"Note on {column.name}: {in_words(column.reason, wording)}." for column in noted[:most]
         ]
         if self.rows:
             counts = Counter(reason.removeprefix(LEFT_OUT) for _, reason in self.rows)
             shown = ", ".join(f"{count} ({reason})" for reason, count in counts.items())
             lines.append(f"Rows left out: {shown}.")
         lines += self._missing(most)
-        why = _in_words(self.scale_reason, wording)
+        why = in_words(self.scale_reason, wording)
         lines.append(f"Scale: {self.scale}{f', {why}' * bool(why)}.")
         return "\n".join([*lines, *self.to_check(most, wording)])
 

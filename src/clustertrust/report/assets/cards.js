@@ -33,7 +33,7 @@ class ColumnCards {
     ].filter((text) => text).map((text) => element("p", { class: "hint" }, capital(text)));
     if (card.option) about.push(element("p", { class: "hint" }, "To change it: ", element("code", {}, card.option)));
     const made = { ...card, rows: [], box: null };
-    const parts = bars ? [this.drawBars(made)] : [element("p", { class: "muted" }, card.role === "names" ? "A name for each row." : "No bars: its values do not repeat.")];
+    const parts = bars ? [this.drawBars(made)] : [element("p", { class: "muted" }, card.role === "names" ? "A name for each row." : "No bars for these values.")];
     const chip = ROLES[card.role] ? element("span", { class: `role ${card.role}` }, ROLES[card.role]) : null;
     made.box = element("section", { class: `column ${card.role}`, "data-column": card.name }, element("h3", {}, card.name, chip), ...parts, ...about);
     return made;
