@@ -105,7 +105,7 @@ def test_fewer_clusters_than_asked_for_is_told_once():
         (
             {"agreement": "vote"},
             ValueError,
-            r"agreement='vote' is not known.*\['jaccard', 'matching', 'reference'\]",
+            r"agreement='vote' is not known.*\['element-centric', 'jaccard', 'matching', 'reference'\]",
         ),
         (
             {"unassigned": "drop"},

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from papersets import MOON_NOISE, NAMES, moons_with_outliers, paper_set
-from sklearn.cluster import SpectralClustering
+from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.metrics import average_precision_score, roc_auc_score
 from sklearn.neighbors import kneighbors_graph
 
@@ -25,8 +25,9 @@ PRINTED = pd.read_csv(Path(__file__).parent / "golden" / "correctness_kmeans.csv
 @cache
 def ensemble_of(name):
     X, y = paper_set(name)
+    kmeans = KMeans(init="random", n_init=1)  # the estimator keeps scikit-learn's own runs
     return build_ensemble(
-        X, "kmeans-random", n_clusters=len(np.unique(y)), n_runs=20, random_state=range(20)
+        X, kmeans, n_clusters=len(np.unique(y)), n_runs=20, random_state=range(20)
     )
 
 

@@ -250,4 +250,4 @@ def ambiguous_pairs(labels: Any, *, low: float = 0.1, high: float = 0.9) -> floa
         ambiguous += float(counts[rows] @ (is_between @ counts))
     # A point with itself is no pair, and never counted as ambiguous.
     own = counts[(assigned > 0).any(axis=1)].sum()
-    return ambiguous / (total - own) if total > own else float("nan")
+    return float(ambiguous / (total - own)) if total > own else float("nan")

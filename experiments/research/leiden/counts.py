@@ -35,9 +35,10 @@ RANGES = {
     "0.5 to 1.5": np.linspace(0.5, 1.5, 41).tolist(),
     "0.2 to 2.0": np.linspace(0.2, 2.0, 41).tolist(),
 }
-# Along the graph, the default, or by straight distances between components; S̃ cut off at 0, the default, or not.
+# Along the graph by walks alone, the default, with paths too, or by straight distances; S̃ cut off at 0, the default, or not.
 WAYS: dict[str, dict[str, Any]] = {
     "graph": {},
+    "graph, with paths": {"geometry": Graph(weights=True)},
     "graph, affine": {"normalization": "affine"},
     "graph, affine, element-centric": {"agreement": "element-centric", "normalization": "affine"},
     "points": {"geometry": "exact"},
@@ -66,7 +67,7 @@ def ranked(adata: Any, y: Any) -> Iterator[dict[str, Any]]:
         with hushed():
             runs = cells.build(cake)
         for way, settings in WAYS.items():
-            how = {"geometry": Graph(weights=True), "agreement": "jaccard"} | settings
+            how = {"geometry": Graph(weights=True, paths=False), "agreement": "jaccard"} | settings
             X = adata.obsm["X_pca"] if how["geometry"] == "exact" else cells.X
             with hushed():
                 found = confidence(X, runs, **how)
