@@ -61,9 +61,9 @@ class Ensemble(Record):
         ----------
         labels : list of R label vectors, or array or DataFrame of shape (n, R)
             Labels of any kind, or one label vector as an array or Series. Noise and missing values
-            mean that the point is not assigned. A Dask array must hold whole numbers.
+            mean that the point is not assigned. A Dask array must hold integers.
         centers : sequence of R arrays, optional
-            Centres of each run; row ℓ belongs to label ℓ, so labels are then whole numbers 0, 1, ….
+            Centres of each run; row ℓ belongs to label ℓ, so labels are then integers 0, 1, ….
         noise : "auto", label, list of labels, or None
             Labels that mean noise. "auto": numbers below 0, the same as text, and text such as
             "-1_the_of", as topic tools write it. None: every label is a cluster; one that "auto"
@@ -354,7 +354,7 @@ def _of_dask(kind: type[Ensemble], labels: Any) -> Ensemble:
     if dtype is None or labels.ndim != 2 or dtype.kind not in "iu" or not labels.shape[1]:
         what = "columns" if dtype is None else f"shape {labels.shape} and type {dtype}"
         raise ValueError(
-            f"labels has {what}; Dask labels must be one (n, R) array of whole numbers, such as "
+            f"labels has {what}; Dask labels must be one (n, R) array of integers, such as "
             "dask.array.stack(runs, axis=1). Other labels can be scored in memory: "
             "labels.compute()."
         )

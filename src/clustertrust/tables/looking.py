@@ -176,7 +176,7 @@ def _with_gaps(columns: list[ColumnPlan], n: int) -> list[ColumnPlan]:
 
 def _is_gappy(column: ColumnPlan, n: int) -> bool:
     """Return whether a column is left out for nothing but its missing values."""
-    usable = column.kind in ("number", "truth value", "category") and column.override_hint
+    usable = column.kind in ("number", "boolean", "category") and column.override_hint
     return bool(usable) and column.use == "ignored" and column.n_missing > TOO_MANY * n
 
 
@@ -315,7 +315,7 @@ def _few_values(plan: TablePlan, frame: pd.DataFrame) -> list[Problem]:
     if len(frame) <= 2 * FEW or len(values) > FEW or len(plan.columns) == 1:
         return []
     ignored = [c.name for c in plan.columns if c.use == "ignored"]
-    others = f" Others were set aside: {', '.join(ignored[:12])}." if ignored else ""
+    others = f" Not used: {', '.join(ignored[:12])}." if ignored else ""
     text = (
         f"Only the column {column.name!r} with {len(values)} different values is left: the "
         f"clusters would be its values, each with a score of 1.{others}"
