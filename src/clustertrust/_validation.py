@@ -392,10 +392,19 @@ def check_matrix(X: Any, *, estimator: Any = None, reset: bool = True, squares: 
     check_whole_numbers(X)
     columns = X.columns if is_frame(X) else None
     row_names = X.index if isinstance(X, pd.DataFrame) else None
-    if estimator is None:
-        X = check_array(X, input_name="X", ensure_min_samples=least, **MATRIX_OPTIONS)
-    else:
-        X = validate_data(estimator, X, reset=reset, ensure_min_samples=least, **MATRIX_OPTIONS)
+    try:
+        if estimator is None:
+            X = check_array(X, input_name="X", ensure_min_samples=least, **MATRIX_OPTIONS)
+        else:
+            X = validate_data(estimator, X, reset=reset, ensure_min_samples=least, **MATRIX_OPTIONS)
+    except ValueError as error:
+        if not str(error).startswith("could not convert string to float: "):
+            raise
+        text = str(error).partition(": ")[2]
+        raise ValueError(
+            f"X has text, such as {text}; give numbers, or put TablePreparer() in front of the "
+            "estimator, which turns a table into numbers."
+        ) from error
     check_finite(X, columns, row_names)
     # Distances will be squared.
     if squares:

@@ -301,8 +301,11 @@ def _problems(
     if not plan.used:
         reasons = "; ".join(f"{c.name}: {c.reason or c.kind}" for c in plan.columns[:12])
         usable = [c for c in plan.columns if c.override_hint and c.kind not in ("id", "constant")]
-        keep = ", or use some all the same with {keep}" if usable else ""
-        text = Message(f"Name fewer with {{drop}} and {{id}}{keep}.")
+        fewer = "Name fewer with {drop} and {id}" if choices.drop or choices.id else ""
+        keep = "use some all the same with {keep}" if usable else ""
+        more = "" if fewer or keep else "add columns of numbers or categories"
+        advice = ", or ".join(part for part in (fewer, keep, more) if part)
+        text = Message(f"{advice[0].upper()}{advice[1:]}.")
         remedy = override(usable[0].override_hint, [usable[0].name]) if usable else None
         return [Problem(text.after(f"There is no column left to cluster ({reasons}). "), remedy)]
     return _few_values(plan, frame) if len(plan.used) == 1 and not plan.used[0].user_decided else []
