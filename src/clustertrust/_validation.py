@@ -554,8 +554,8 @@ def read_label_vector(
         fractional = names[~np.isfinite(names) | (names != np.floor(names))]
         if fractional.size:
             raise ValueError(
-                f"{name} contains {fractional[0]!r}, which is not a label; labels are whole "
-                "numbers, text or categories."
+                f"{name} contains {fractional[0]!r}, which is not a label; labels are "
+                "integers, text or categories."
             )
         names = names.astype(np.int64)
     all_names = names.tolist()

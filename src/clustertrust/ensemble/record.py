@@ -32,8 +32,8 @@ class Ensemble(Record):
     Attributes
     ----------
     labels : (n, R) int array
-        Labels as the runs gave them; -1: not assigned in that run. Labels that are not whole
-        numbers are numbered by first appearance, see `label_names`. For Dask data it is a Dask
+        Labels as the runs gave them; -1: not assigned in that run. Labels that are not
+        integers are numbered by first appearance, see `label_names`. For Dask data it is a Dask
         array, so a method that counts reads the data once; `compute` loads the labels into memory.
     label_names : tuple of R arrays or None
         For run r the name of each label, or None where the labels are their own names.
@@ -122,8 +122,8 @@ class Ensemble(Record):
                 )
             if names is not None or highest[r] >= len(array):
                 raise ValueError(
-                    f"centers[{r}] has {len(array)} rows, so the labels of run {r} must be whole "
-                    f"numbers from 0 to {len(array) - 1}; row ℓ belongs to label ℓ."
+                    f"centers[{r}] has {len(array)} rows, so the labels of run {r} must be "
+                    f"integers from 0 to {len(array) - 1}; row ℓ belongs to label ℓ."
                 )
             checked.append(array)
         if len({array.shape[1] for array in checked}) > 1:
