@@ -63,7 +63,7 @@ def _processor_seconds(functions: list[partial[Any]], times: int) -> list[Timing
 def _inertias() -> Iterator[Row]:
     """Yield the share of runs that end within 1e-5 of the inertia of `KMeans` from the same start.
 
-    Digits are whole numbers, so that many points are as far from one start as from another.
+    Digits are integers, so that many points are as far from one start as from another.
     """
     noise = np.random.default_rng(0).normal(size=(5_000, 20))
     sets = {

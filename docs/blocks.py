@@ -115,7 +115,7 @@ def says(told: str, printed: str) -> bool:
     """Whether both are the same, numbers up to one in the last digit shown or 1e-9 of their
     size.
 
-    Other machines and versions round sums otherwise; whole numbers have to be equal.
+    Other machines and versions round sums otherwise; integers have to be equal.
     """
     words, others = NUMBER.split(_plain(told)), NUMBER.split(_plain(printed))
     if len(words) != len(others) or words[::2] != others[::2]:

@@ -32,7 +32,7 @@ def main() -> None:
     X, y = load_digits(return_X_y=True)
     cake = CAKE(10, random_state=0).fit(X)
 
-    # 100 labels say which digit a cluster stands for, 400 others how far to trust it.
+    # 100 labels say which digit a cluster stands for, 400 others how much to trust it.
     first = suggest(cake.scores_, 100, random_state=0)
     named = map_clusters(cake.labels_, y[first.positions], first.positions)
     sample = suggest(cake.scores_, 400, exclude=named.used, random_state=1)

@@ -69,7 +69,7 @@ def main() -> None:
             score = f"{TYPED[i]} {cake.scores_[i]:.2f}"
             ax.text(right + 3 * step / 2, height, score, fontsize=7, va="center")
     ax.set_xlim(shown.points[:, 0].min() - 1, shown.points[:, 0].max() + 4)
-    ax.set_title("How far can each spelling be trusted to mean its city?", fontsize=11)
+    ax.set_title("How much can each spelling be trusted to mean its city?", fontsize=11)
     figure.savefig(DOCS / "images" / "distances.png", dpi=110)
     plt.close(figure)
     least = cake.to_frame().sort_values("score").groupby("label").head(1)

@@ -1,6 +1,6 @@
 """Slow, plain versions of the formulas on lists and dicts. They share no code with the package.
 
-Runs are columns of an (n, R) array of whole numbers; negative: not assigned. Where two matchings
+Runs are columns of an (n, R) array of integers; negative: not assigned. Where two matchings
 are equally good nobody can say which one the package takes, so tests that compare with `stability`,
 `consensus` or `standard_errors` use ensembles for which `unique_optima` holds.
 """

@@ -89,7 +89,7 @@ def test_neighbours_are_the_nearest_labelled_points(points, options):
     metric = "cityblock" if options.get("metric") == "manhattan" else "euclidean"
     away = cdist(dense, dense, metric)
     expected = plain_nearest(away, labelled, 7)
-    if not sparse.issparse(Z):  # whole numbers tie, and products of sparse rows round
+    if not sparse.issparse(Z):  # integers tie, and products of sparse rows round
         assert_array_equal(hood.of, expected)
     assert_allclose(hood.distances, np.take_along_axis(away, expected, axis=1), atol=1e-7)
     assert not (hood.of == np.arange(60)[:, None]).any()

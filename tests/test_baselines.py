@@ -50,7 +50,7 @@ def printed(table):
 KMEANS, SOFT = printed("correctness_kmeans.csv"), printed("correctness_soft_density.csv")
 
 # Two cells differ in the third decimal: what we measure, how far that may move, and why. The pixels
-# of Dg are whole numbers, so that 95 points have a 20th neighbour just as near as the 21st; which
+# of Dg are integers, so that 95 points have a 20th neighbour just as near as the 21st; which
 # of the two counts is the search's choice. scikit-learn's three searches, on data centred or not,
 # give 0.5980 to 0.5986; only the highest, of centred data by brute force, rounds to the printed
 # 0.599, so that ties are the likely cause and not a proven one. In two of the 190 pairs of

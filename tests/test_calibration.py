@@ -331,7 +331,7 @@ def test_a_review_takes_the_least_sure_first_and_ties_at_random():
         (([0.1, 0.2], 1), {"design": "stratified"}, "cannot be divided among 5 bands"),
         (([0.1, 0.2], 1, "review"), {"design": "stratified"}, "is for purpose='threshold'"),
         (([0.1, 0.2], 1), {"exclude": [2]}, "exclude has 2; positions of 2 points run from 0 to 1"),
-        (([0.1, 0.2], 1), {"exclude": [0.5]}, "exclude must be one flat sequence of whole numbers"),
+        (([0.1, 0.2], 1), {"exclude": [0.5]}, "exclude must be one flat sequence of integers"),
         (([0.1, 0.2], 1), {"exclude": [0, 0]}, "more than once"),
     ],
 )

@@ -292,7 +292,7 @@ def test_the_command_runs_on_a_scheduler(points, cluster, tmp_path, suffix):
     frame = pd.DataFrame(points, columns=list("xyz"))
     frame.loc[:8990, "z"] = frame.loc[
         :8990, "z"
-    ].round()  # written as whole numbers until the last few rows
+    ].round()  # written as integers until the last few rows
     frame.insert(0, "name", [f"{i:05}" for i in range(len(frame))])
     path = tmp_path / f"x.{suffix}"
     text = frame.assign(

@@ -89,7 +89,7 @@ def test_a_record_of_dask_data_says_what_its_stability_is(points):
     X = da.from_array(points, chunks=(ROWS, 3))
     found = confidence(X, build(X), agreement="jaccard")
     assert found.agreement == "jaccard"
-    assert "how far its clusters in two runs overlap" in str(found.explain(0))
+    assert "how much its clusters in two runs overlap" in str(found.explain(0))
 
 
 def test_labels_in_another_form_have_a_column_a_run(points):

@@ -195,7 +195,7 @@ def test_from_labels_keeps_the_centres():
             [np.zeros((5, 2)), np.zeros((5, 3)), np.zeros((5, 2))],
             r"centers differ in their number of columns",
         ),
-        ([["a", "b"], [0, 1]], [np.zeros((2, 2))] * 2, r"centers\[0\] has 2 rows.*whole numbers"),
+        ([["a", "b"], [0, 1]], [np.zeros((2, 2))] * 2, r"centers\[0\] has 2 rows.*integers"),
         ([[0, 1]], [[[0.0, 1.0], [0.0]]], r"centers\[0\]"),
     ],
 )

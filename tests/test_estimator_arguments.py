@@ -261,3 +261,8 @@ def test_explain_tells_what_the_attributes_hold():
     assert cake.explain(-1).point == 149
     with pytest.raises(IndexError, match="point=150 is out of range for 150 points"):
         cake.explain(150)
+
+
+def test_text_in_place_of_numbers_has_a_remedy():
+    with pytest.raises(ValueError, match=r"X has text, such as 'a'; .*TablePreparer\(\)"):
+        CAKE(2).fit([["a", "b"], ["c", "d"], ["e", "f"]])

@@ -248,7 +248,7 @@ def in_every_order(scores, right):
 
 
 def plain_aurc(right, n_positions):
-    """Trapezoids under the risk at whole numbers evenly spaced from 1 to n."""
+    """Trapezoids under the risk at integers evenly spaced from 1 to n."""
     n = len(right)
     sizes = [int(1 + (n - 1) * step / (n_positions - 1)) for step in range(n_positions)]
     risks = [sum(not one for one in right[:m]) / m for m in sizes]
@@ -475,7 +475,7 @@ def test_points_without_a_score_are_left_out_everywhere(digits):
         (lambda: subset_silhouette([[0.0], [1.0]], [0, 1, 1]), r"X has 2 points and labels has 3"),
         (lambda: subset_silhouette([[0.0], [1.0]], [0, 1], [True, False]), r"leave 1 point"),
         (lambda: auroc([0.1, 0.2], [True]), r"scores has 2 points and correct has 1"),
-        (lambda: auroc([0.1, 0.2], [1, 2]), r"correct must be one flat sequence of truth values"),
+        (lambda: auroc([0.1, 0.2], [1, 2]), r"correct must be one flat sequence of booleans"),
         (lambda: auroc([np.nan, np.nan], [True, False]), r"none is a number"),
         (
             lambda: auroc(["high", "low"], [True, False]),

@@ -186,7 +186,7 @@ CHANGES = {
     "an object with two tags": ("model", put("confidence", value={"dict": {}, "tuple": []})),
     "an array that is not there": ("model", put("X", value={"array": "Y"})),
     "a tuple of nothing": ("model", put("confidence", "ensemble", "runs", value={"tuple": 3})),
-    "a truth value for a number": ("model", put("confidence", "n_runs", value=True)),
+    "a boolean for a number": ("model", put("confidence", "n_runs", value=True)),
 }
 
 
@@ -348,7 +348,7 @@ def test_sparse_files_with_positions_that_are_no_whole_numbers_are_refused(folde
     }
     np.savez("x.npz", format=np.array("csr"), shape=np.array([5, 5]), **parts)
     with pytest.raises(
-        TableError, match=r"x\.npz holds a sparse matrix whose indices are not whole numbers"
+        TableError, match=r"x\.npz holds a sparse matrix whose indices are not integers"
     ):
         read_table("x.npz")
 

@@ -206,7 +206,7 @@ def test_integers_beyond_2_to_the_53(folder, how, suffix):
         np.save("x.npy", np.ascontiguousarray(frame))
     else:
         getattr(frame, f"to_{suffix}")(f"x.{suffix}", index=False)
-    refused(f"x.{suffix}", "whole numbers beyond", how)
+    refused(f"x.{suffix}", "integers beyond", how)
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_integers_from_2_to_the_64_up(folder, suffix, how):
         lines = [f'{{"a": {a}, "b": {b}}}' for a, b in rows]
     Path(f"x.{suffix}").write_text("\n".join(lines) + "\n")
     told = score(f"x.{suffix}", *FAST, *HOW[how], code=1).stderr
-    assert f"x.{suffix}: X has whole numbers beyond 2**53 in column 'a', such as 184467440" in told
+    assert f"x.{suffix}: X has integers beyond 2**53 in column 'a', such as 184467440" in told
 
 
 def test_long_numbers_that_name_rows_or_are_categories_stay(folder):

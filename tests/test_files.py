@@ -325,3 +325,11 @@ def test_control_characters_in_spreadsheets_are_refused_with_their_place(tmp_pat
     with pytest.raises(ValueError, match="has a control character"):
         write_table(table.rename(columns={"a": "a\x02"}).iloc[:1], tmp_path / f"x{suffix}")
     write_table(pd.DataFrame({"name": ["line\nend", "tab\t"]}), tmp_path / f"x{suffix}")
+
+
+def test_two_columns_with_a_semicolon_and_decimal_commas(tmp_path):
+    path = tmp_path / "two.csv"
+    path.write_text("age;price\n" + "".join(f"{30 + i};{i},25\n" for i in range(20)))
+    data = read_table(path).data
+    assert_array_equal(data["age"], np.arange(30, 50))
+    assert_array_equal(data["price"], np.arange(20) + 0.25)

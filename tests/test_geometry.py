@@ -91,7 +91,7 @@ def test_metric_params_equal_scikit_learn(metric, params):
 def test_metric_of_truth_values():
     """Scikit-learn warns where such a metric is given numbers.
 
-    Truth values are taken as they are.
+    Booleans are taken as they are.
     """
     truths = np.greater(X, X.mean(axis=0))
     ours = silhouettes(truths, FULL, geometry="exact", metric="jaccard")
@@ -391,7 +391,7 @@ def test_self_tuning_scale_of_copies_among_others(container, dtype):
 
 
 def test_self_tuning_scale_of_points_with_copies_does_not_depend_on_the_origin():
-    """Whole numbers moved by a whole number: the points are the same to the last digit."""
+    """Integers moved by an integer: the points are the same to the last digit."""
     places = np.random.default_rng(2).integers(0, 9, size=(30, 18)).astype(float)
     points = np.repeat(places, np.arange(30) % 11 + 1, axis=0)[: len(FULL)]
     labels = FULL[: len(points)]

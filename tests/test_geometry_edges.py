@@ -220,7 +220,7 @@ def test_moving_and_scaling_the_points_changes_nothing(data):
     labels = np.array(data.draw(st.lists(st.integers(-1, 2), min_size=n, max_size=n)))[:, None]
     labels[:2, 0] = [0, 1]
     shift, scale = data.draw(st.integers(-1000, 1000)), 2.0 ** data.draw(st.integers(-20, 20))
-    # Whole numbers and powers of two: moved and scaled without rounding.
+    # Integers and powers of two: moved and scaled without rounding.
     before, after = (
         silhouettes(points, labels, **options),
         silhouettes((points + shift) * scale, labels, **options),

@@ -214,7 +214,7 @@ def test_names_that_are_not_there(cake, wines):
     bare = CAKE(2, n_runs=3, random_state=0).fit(wines.to_numpy())
     with pytest.raises(TypeError, match="the rows of X have no names"):
         bare.explain("wine-070")
-    with pytest.raises(TypeError, match=r"point=1\.5 must be a whole number"):
+    with pytest.raises(TypeError, match=r"point=1\.5 must be an integer"):
         cake.explain(1.5)
 
 
@@ -226,4 +226,4 @@ def test_names_of_other_types(wines):
     cake = CAKE(2, n_runs=3, random_state=0).fit(wines.set_axis(pairs, axis=0))
     assert cake.explain((1, "x")).point == 2
     numbers = CAKE(2, n_runs=3, random_state=0).fit(wines.set_axis(range(1000, 1178), axis=0))
-    assert numbers.explain(5).point == 5  # a whole number is a position
+    assert numbers.explain(5).point == 5  # an integer is a position

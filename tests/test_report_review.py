@@ -454,7 +454,7 @@ def test_rows_are_those_of_the_file_of_scores(visit, tmp_path):
             assert found["row"].tolist() == [places[first]]
         if "point" in head:
             assert found["point"].tolist() == [f"p{first}"]
-    with pytest.raises(ValueError, match=r"rows must be 40 whole numbers.*\(3,\)"):
+    with pytest.raises(ValueError, match=r"rows must be 40 integers.*\(3,\)"):
         build_report(frame, rows=[1, 2, 3])
 
 

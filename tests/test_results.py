@@ -316,7 +316,7 @@ SEVERAL_K = [
         # Overlaps of {0, 1, 2, 3}, {3, 4, 5, 6} and {2, 3}: 1/7, 1/5 and 2/4.
         (
             "jaccard",
-            "Stability 0.281: how far its clusters in two runs overlap, on average over the 3 pairs "
+            "Stability 0.281: how much its clusters in two runs overlap, on average over the 3 pairs "
             "of runs.",
         ),
     ],

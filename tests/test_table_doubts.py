@@ -51,7 +51,7 @@ RNG = np.random.default_rng(1)
 @pytest.mark.parametrize(
     ("name", "values", "option"),
     [
-        ("level", RNG.integers(1, 5, N), "category"),  # few whole numbers
+        ("level", RNG.integers(1, 5, N), "category"),  # few integers
         ("hospital", RNG.integers(1, 30, N), "category"),  # named as a group
         ("tree", np.repeat(np.arange(24), 3)[RNG.permutation(N)], "drop"),  # a balanced panel
         ("herd", RNG.permutation(np.arange(N) % 17) + 1, "category"),  # all of 1 to 17
@@ -252,7 +252,7 @@ def test_columns_with_the_same_doubt_share_a_line(folder):
         "x.csv", index=False
     )
     told = run("score", "x.csv", *FAST).stdout
-    line = "Please check p, q: few different whole numbers, which may be codes."
+    line = "Please check p, q: few different integers, which may be codes."
     assert f"{line} If so, say --category p,q." in told.splitlines()
     told = json.loads(run("score", "x.csv", *FAST, "--json").stdout)
     checks = [column.get("check", "") for column in told["plan"]["columns"]]

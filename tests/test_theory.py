@@ -152,7 +152,7 @@ def test_runs_for_geometry_is_the_first(deviation, error):
 @few
 @given(st.floats(1e-9, 0.99), st.floats(1e-3, 1))
 def test_closed_forms_of_the_inverses(error, margin):
-    # One run either way: where the quotient is a whole number, rounding decides.
+    # One run either way: where the quotient is an integer, rounding decides.
     closed = max(2, math.ceil(8 * math.log(2 / error) / margin**2))
     assert abs(runs_for_mis_ranking(error, margin) - closed) <= 1
     closed = max(2, math.ceil(2 * math.log(1 / error) / margin**2))

@@ -130,7 +130,7 @@ def test_refits_follow_the_parts_of_the_model():
         ({"topic_model": StandIn(np.zeros(160, int))}, "fewer than two topics"),
         ({"docs": DOCS[:-1]}, "docs has 159 rows and the topic model 160 documents"),
         ({"embeddings": EMBEDDINGS[1:]}, "embeddings has 159 rows"),
-        ({"topics": ["a"] * 160}, "topics=.* has no list of whole numbers"),
+        ({"topics": ["a"] * 160}, "topics=.* has no list of integers"),
     ],
 )
 def test_what_does_not_fit_is_refused(change, message):

@@ -34,7 +34,7 @@ MATRIX_OPTIONS: dict[str, Any] = {
 MOST = 1_000_000
 
 
-# A whole number below 0, written out; or -1 and a description, as topic tools name their outliers.
+# An integer below 0, written out; or -1 and a description, as topic tools name their outliers.
 NOISE = re.compile(r"-\d+(\.0*)?|-1_.*", re.DOTALL)
 
 
@@ -69,7 +69,7 @@ def nearest_name(name: str, names: Sequence[str]) -> str | None:
 
 
 def check_count(name: str, value: Any, *, at_least: int, at_most: int | None = None) -> int:
-    """Return a whole number of at least `at_least` and at most `at_most`, if that is given."""
+    """Return an integer of at least `at_least` and at most `at_most`, if that is given."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool):
         raise ParameterTypeError(name, value, f"must be an integer of at least {at_least}")
     if value < at_least:
@@ -316,21 +316,21 @@ MOST_DIGITS = 4000
 
 
 def check_whole_numbers(X: Any) -> None:
-    """Raise for whole numbers that are no longer the same as floats: beyond 2**53 neighbours become
+    """Raise for integers that are no longer the same as floats: beyond 2**53 neighbours become
     one.
     """
     for name, values in _whole_columns(X):
         lost = _first_lost(values) if values.dtype == object else _first_lost_of(values)
         if lost is not None:
             raise ValueError(
-                f"X has whole numbers beyond 2**53 in column {name!r}, such as {lost}, which "
+                f"X has integers beyond 2**53 in column {name!r}, such as {lost}, which "
                 "64-bit floats cannot distinguish from their neighbours. Subtract the column's "
                 "smallest from it, or leave it out if it names the rows."
             )
 
 
 def _first_lost(values: Array) -> int | None:
-    """Return the first whole number, in Python's own or as text, that is another one as a float."""
+    """Return the first integer, in Python's own or as text, that is another one as a float."""
     # Only what can be a number: other objects need not have a hash.
     candidates = [value for value in values if isinstance(value, int | str)]
     for value in dict.fromkeys(candidates):
@@ -347,7 +347,7 @@ def _first_lost(values: Array) -> int | None:
 
 
 def _first_lost_of(values: Array) -> int | None:
-    """Return the same for an array of whole numbers of 64 bits."""
+    """Return the same for an array of integers of 64 bits."""
     if not values.size or max(abs(int(values.max())), abs(int(values.min()))) <= 2**53:
         return None
     rounded = values.astype(np.float64)
@@ -358,7 +358,7 @@ def _first_lost_of(values: Array) -> int | None:
 
 
 def _whole_columns(X: Any) -> Iterator[tuple[Any, Array]]:
-    """Names and values of the columns that hold whole numbers of 64 bits, or may hold longer."""
+    """Names and values of the columns that hold integers of 64 bits, or may hold longer."""
     if is_frame(X):
         for name, column in _columns_of(X, ("object", "str")):
             yield name, column.to_numpy().astype(object)
@@ -392,10 +392,19 @@ def check_matrix(X: Any, *, estimator: Any = None, reset: bool = True, squares: 
     check_whole_numbers(X)
     columns = X.columns if is_frame(X) else None
     row_names = X.index if isinstance(X, pd.DataFrame) else None
-    if estimator is None:
-        X = check_array(X, input_name="X", ensure_min_samples=least, **MATRIX_OPTIONS)
-    else:
-        X = validate_data(estimator, X, reset=reset, ensure_min_samples=least, **MATRIX_OPTIONS)
+    try:
+        if estimator is None:
+            X = check_array(X, input_name="X", ensure_min_samples=least, **MATRIX_OPTIONS)
+        else:
+            X = validate_data(estimator, X, reset=reset, ensure_min_samples=least, **MATRIX_OPTIONS)
+    except ValueError as error:
+        if not str(error).startswith("could not convert string to float: "):
+            raise
+        text = str(error).partition(": ")[2]
+        raise ValueError(
+            f"X has text, such as {text}; give numbers, or put TablePreparer() in front of the "
+            "estimator, which turns a table into numbers."
+        ) from error
     check_finite(X, columns, row_names)
     # Distances will be squared.
     if squares:
@@ -514,7 +523,7 @@ def read_label_vector(
 ) -> tuple[Ints, Array, dict[str, int]]:
     """Return codes by first appearance, the label behind each code, and how often noise occurs.
 
-    Labels may be of any kind: whole numbers, text, categories, truth values. Noise and missing
+    Labels may be of any kind: integers, text, categories, booleans. Noise and missing
     values have the code -1. `noise` is "auto", for what `is_noise`; a label or a list of labels,
     for these alone; or None. A cluster whose label would be noise by that rule is then called
     "cluster -1", since results use -1 for no cluster.
@@ -545,8 +554,8 @@ def read_label_vector(
         fractional = names[~np.isfinite(names) | (names != np.floor(names))]
         if fractional.size:
             raise ValueError(
-                f"{name} contains {fractional[0]!r}, which is not a label; labels are whole "
-                "numbers, text or categories."
+                f"{name} contains {fractional[0]!r}, which is not a label; labels are "
+                "integers, text or categories."
             )
         names = names.astype(np.int64)
     all_names = names.tolist()
@@ -585,7 +594,7 @@ def _check_label_range(name: str, names: Array, kind: str) -> None:
     if beyond:
         raise ValueError(
             f"{name} contains {beyond[0]!r}, which is too large for a label; labels are 64-bit "
-            "whole numbers, text or categories."
+            "integers, text or categories."
         )
 
 

@@ -170,7 +170,7 @@ def _at(by: str, value: Any, features: float | None, clusterer: str) -> dict[str
 
 
 def _compared(runs: Ensemble) -> dict[str, Any]:
-    """Return how many clusters the runs have, and how far they agree."""
+    """Return how many clusters the runs have, and how much they agree."""
     return {
         "clusters": float(np.median(runs.n_clusters)),
         "fewest": int(runs.n_clusters.min()),

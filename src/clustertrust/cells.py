@@ -53,7 +53,7 @@ class Clusters(ABC):
 
     # One array per run.
     names: tuple[Ints, ...]
-    # (K,) points in each cluster of each run, whole numbers.
+    # (K,) points in each cluster of each run, integers.
     sizes: Floats
 
     @property
@@ -114,7 +114,7 @@ class Cells(Clusters):
 
     @cached_property
     def sizes(self) -> Floats:  # type: ignore[override]
-        """(K,) points in each cluster of each run, whole numbers."""
+        """(K,) points in each cluster of each run, integers."""
         return np.asarray(self.counts @ self.members, dtype=np.float64)
 
     @cached_property

@@ -70,7 +70,7 @@ def load(name: str, *, raw: bool = False, block: int = 1) -> Dataset:
         Short or long name, upper or lower case; see `names`.
     raw : bool, default False
         Leave out what the paper does to the points first: standardise (Lt), PCA to 30 components
-        (Sa), both, to 10 or 100 components (Bc, Ng), whole numbers as float64 (Pd) or float32 (Fm).
+        (Sa), both, to 10 or 100 components (Bc, Ng), integers as float64 (Pd) or float32 (Fm).
         The other sets are used as they are.
     block : int, default 1
         S3 only: which block of 1500 noise points of NumPy's legacy generator. The authors drew them

@@ -89,7 +89,7 @@ def confidence(
         The partitions, at least two. Labels can be of any kind; noise and missing values mean that
         the point is not assigned (:meth:`Ensemble.from_labels` says what is noise, and its option
         changes that). pandas labels with the index of X in another order are put into the order of
-        X, with a warning. With Dask data, labels may be a Dask array of whole numbers.
+        X, with a warning. With Dask data, labels may be a Dask array of integers.
     fusion, geometry, metric, normalization, agreement, unassigned, consensus
         See :class:`CAKE`. Centres that you have are given as `Centroid(centers=…)`.
     n_jobs : int, optional
@@ -320,7 +320,7 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         ----------
         X : (n, d) array, CSR matrix or frame; memory-mapped array, path; Dask array or frame
             With `metric="precomputed"` the (n, n) distances, which are not copied, memory-mapped or
-            not; with `metric="gower"` a frame, in which text, categories and truth values are
+            not; with `metric="gower"` a frame, in which text, categories and booleans are
             compared by match, and missing values are skipped. A path is that of a file that
             :func:`clustertrust.files.read_table` reads, or of a folder of CSV, TSV, Parquet or
             Arrow files. Memory-mapped arrays and files larger than a quarter of scikit-learn's

@@ -250,7 +250,7 @@ def reasons(
 
     Parameters
     ----------
-    labels : (n,) whole numbers
+    labels : (n,) integers
         Consensus labels; negative: none.
     scores, stability, silhouette_mean, silhouette_std : (n,) numbers
         As in :class:`clustertrust.Confidence`; NaN where fewer than two runs assign the point.

@@ -45,7 +45,7 @@ _STABILITY = {
     "element-centric": "points that its clusters in two runs share, of the larger one, on average "
     "over {}",
     "given": "share of {} that agree with the given label",
-    "jaccard": "how far its clusters in two runs overlap, on average over {}",
+    "jaccard": "how much its clusters in two runs overlap, on average over {}",
     "matching": "share of {} that put it into the same cluster",
     "reference": "share of {} that put it into the same cluster of the run that agrees most with "
     "all others",
@@ -280,7 +280,7 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Confidence(Record):
-    """How far each assignment of an ensemble can be trusted. Arrays have one entry per point.
+    """How much each assignment of an ensemble can be trusted. Arrays have one entry per point.
 
     Attributes
     ----------
@@ -662,7 +662,7 @@ def position_of_name(name: Any, rows: pd.Index) -> int:
     """Return where the row of this name stands; raise if there is none, or more than one."""
     if only_counts(rows) or isinstance(name, float):
         raise TypeError(
-            f"point={name!r} must be a whole number, the position of a point"
+            f"point={name!r} must be an integer, the position of a point"
             + ("; the rows of X have no names." if only_counts(rows) else ", or the name of a row.")
         )
     positions = _positions(name, rows)

@@ -93,7 +93,7 @@ def test_labels_stay_as_they_are_from_score_to_ask_to_decide(case, tmp_path, mon
     changed = (kept["label"] != kept["label_before"]).sum()
     found = re.search(r"(\d+) labels are corrected", printed)
     assert int(found.group(1) if found else 0) == changed < 100
-    # a table that pandas or a spreadsheet wrote anew, with whole numbers as 1.0
+    # a table that pandas or a spreadsheet wrote anew, with integers as 1.0
     again = pd.read_csv("q.csv")
     whole = [name for name in ("label", "rival") if again[name].dtype.kind == "i"]
     again = again.astype(dict.fromkeys(whole, float))

@@ -1,6 +1,6 @@
 """What the signals of `choose_k` say on held-out sets, so that rules can be compared on them without new runs.
 
-Stored are how far each k is behind by each signal, and the p-value of the comparison with one cloud.
+Stored are how much each k is behind by each signal, and the p-value of the comparison with one cloud.
 """
 
 from __future__ import annotations

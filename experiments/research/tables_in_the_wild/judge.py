@@ -6,7 +6,7 @@
 `judged_drawn.csv` says what is right for a column: `n` a number, `c` a category, `o` out (it names
 the rows or is left out); several letters where either is right; `?` where a question is right
 although the decision is. `*` stands for all other columns of a table. Columns that are not listed
-are plain: numbers and truth values are to be used, texts are categories or left out, and what has
+are plain: numbers and booleans are to be used, texts are categories or left out, and what has
 one value, none, or dates is left out.
 """
 
@@ -19,7 +19,7 @@ from collections import Counter
 from experiments.research.tables_in_the_wild.decisions import HERE, Decisions, read
 
 LETTERS = {"number": "n", "category": "c", "ignored": "o", "id": "o"}
-PLAIN = {"number": "n", "truth value": "nc"}
+PLAIN = {"number": "n", "boolean": "nc"}
 
 
 def judged(name: str) -> dict[tuple[str, str], str]:

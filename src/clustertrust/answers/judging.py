@@ -99,10 +99,10 @@ class Answers:
         ----------
         cake : fitted CAKE, Confidence, Audit, or DataFrame with their columns
         positions : (m,) positions of the points, each once
-        right : (m,) truth values; None or NaN: skipped
+        right : (m,) booleans; None or NaN: skipped
         classes : (m,) class of each point, of any kind; missing: skipped
         should_be : (m,) the cluster that each point should be in, by name; missing: skipped
-        drawn : bool, or (m,) truth values
+        drawn : bool, or (m,) booleans
             Whether points were drawn at random from all points with a score. Those that were
             skipped count as well. Points that can hardly have been drawn, because their scores are
             spread otherwise than those of all points, are an error.

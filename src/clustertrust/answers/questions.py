@@ -53,7 +53,7 @@ class Questions:
 
         Parameters
         ----------
-        right : (m,) truth values; None: skipped
+        right : (m,) booleans; None: skipped
         classes : (m,) class of each point; missing: skipped
         should_be : (m,) the cluster that each point should be in; missing: skipped
             Give one of the three.

@@ -36,7 +36,7 @@ COMPONENTS = {
 
 # Code of a value that is no cluster
 UNKNOWN = -2
-# The decimals of a whole number
+# The decimals of an integer
 _ZEROS = re.compile(r"(?<=\d)\.0*$")
 
 
@@ -108,7 +108,7 @@ class Scored(Record):
         """Return the codes of clusters by name, -1 where one is missing, `UNKNOWN` if it is none.
 
         Text may be written otherwise than the name: " 1" or "1.0", which spreadsheets and pandas
-        make of whole numbers in a column with empty cells.
+        make of integers in a column with empty cells.
         """
         clusters = np.asarray(values, dtype=object)
         by_name = {cluster: code for code, cluster in enumerate(self.names.tolist())}
@@ -161,7 +161,7 @@ def _of_table(table: pd.DataFrame, X: Any) -> Scored:
         )
     clusters = table["label"].dropna()
     if pd.api.types.is_float_dtype(clusters.dtype) and (clusters == clusters.round()).all():
-        # Whole numbers beside empty cells
+        # Integers beside empty cells
         clusters = clusters.astype(np.int64)
     if pd.api.types.is_numeric_dtype(clusters.dtype):
         clusters = clusters[clusters >= 0]

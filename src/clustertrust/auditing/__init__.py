@@ -1,4 +1,4 @@
-"""One labelling, from any tool or person: how far each of its labels can be trusted."""
+"""One labelling, from any tool or person: how much each of its labels can be trusted."""
 
 from clustertrust.auditing.labelling import audit
 from clustertrust.auditing.record import Audit

@@ -35,7 +35,7 @@ class WrongLabels(NamedTuple):
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class Audit(Confidence):
-    """How far each label of one given labelling can be trusted.
+    """How much each label of one given labelling can be trusted.
 
     It is a :class:`clustertrust.Confidence`, so that tables, plots, pages and explanations take it;
     a page also lists the verdicts.

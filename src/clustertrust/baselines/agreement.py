@@ -1,4 +1,4 @@
-"""Signals of an ensemble: how far its runs agree on a point."""
+"""Signals of an ensemble: how much its runs agree on a point."""
 
 from __future__ import annotations
 

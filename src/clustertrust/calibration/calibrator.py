@@ -148,7 +148,7 @@ class Calibrator(BaseEstimator):
         Parameters
         ----------
         scores : (n,) numbers, higher is surer; NaN: the point is left out
-        correct : (n,) truth values, None or NaN where not known: the point is left out
+        correct : (n,) booleans, None or NaN where not known: the point is left out
         sample_weight : (n,) numbers of at least 0, optional
             How many points each label represents. Not needed if labels were chosen by score.
 

@@ -18,7 +18,7 @@ def check_correct(correct: Any, *, name: str = "correct") -> Floats:
     if values.dtype.kind not in "biuf":
         # NumPy would turn True beside text into text
         values = np.asarray(correct, dtype=object)
-    check_flat(name, values, "truth values")
+    check_flat(name, values, "booleans")
     missing = np.asarray(pd.isna(values), dtype=bool)
     if values.dtype == object:
         valid = np.array(
@@ -44,8 +44,7 @@ def check_positions(positions: Any, n: int, *, name: str = "positions") -> Ints:
     values = np.asarray(positions)
     if values.ndim != 1 or (values.size and values.dtype.kind not in "iu"):
         raise ValueError(
-            f"{name} must be one flat sequence of whole numbers; dtype {values.dtype}, "
-            f"{values.shape}."
+            f"{name} must be one flat sequence of integers; dtype {values.dtype}, {values.shape}."
         )
     out = values.astype(np.int64)
     outside = out[(out < 0) | (out >= n)]

@@ -93,7 +93,7 @@ def reliability(
     probability : (n,) numbers from 0 to 1
         That the assignment is right, as :meth:`Calibrator.predict` gives it; NaN: the point is left
         out. Do not give points that the calibrator was fitted on: they make it look too good.
-    correct : (n,) truth values; None or NaN: the point is left out
+    correct : (n,) booleans; None or NaN: the point is left out
     n_bins : int
         Largest number of bins.
     strategy : {"quantile", "uniform"}

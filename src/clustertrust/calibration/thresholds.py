@@ -152,7 +152,7 @@ def risk_threshold(
     ----------
     scores : (n,) numbers, higher is surer
         Of all points, labelled or not; points with NaN are never kept.
-    correct : (n,) truth values, None or NaN where not known; with `sample`, (m,) in its order
+    correct : (n,) booleans, None or NaN where not known; with `sample`, (m,) in its order
         Whether the assignment is right, see :func:`map_clusters`. If some are not known, the
         guarantee is about the n points given, and the known ones must be a random sample of them.
         If all are known, the n points must be a random sample of a population, with scores from 0

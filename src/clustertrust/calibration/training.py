@@ -48,7 +48,7 @@ def pseudo_labels(
     Returns
     -------
     (n,) array
-        Whole numbers if labels are, else objects (text and -1), as `SelfTrainingClassifier`
+        Integers if labels are, else objects (text and -1), as `SelfTrainingClassifier`
         expects.
 
     Examples

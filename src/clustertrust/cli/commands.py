@@ -27,7 +27,7 @@ from clustertrust.cli.request import (
 
 @click.command(
     cls=Sections,
-    short_help="Cluster a table and score how far to trust each assignment.",
+    short_help="Cluster a table and score how much to trust each assignment.",
     epilog="""\b
     clustertrust score data.csv -k 3 --id name --out scores.csv --report report.html
     clustertrust score data.csv --labels runs.csv --out scores.parquet
@@ -35,12 +35,12 @@ from clustertrust.cli.request import (
 )
 @takes(ScoreRequest)
 def score(request: ScoreRequest) -> None:
-    """Cluster the rows of DATA many times and score how far each assignment can be trusted.
+    """Cluster the rows of DATA many times and score how much each assignment can be trusted.
 
     DATA is CSV, TSV (both also .gz, .bz2, .xz), TXT, JSON, JSONL, XLSX, ODS, Parquet, Arrow or
     Feather, NPY, NPZ, H5AD, - for standard input, or a folder of CSV, TSV, Parquet or Arrow files.
     Folders, and files larger than --memory allows, are read in blocks. One look at the table
-    decides what is done with each column: ids, dates and constant columns are set aside, categories
+    decides what is done with each column: ids, dates and constants are left out, categories
     become numbers, columns of different ranges are scaled. What was decided is printed. The suffix
     of FILE sets the format of --out and --report. DATA and --labels are never overwritten. With
     --distances, DATA holds the distances of all pairs of points instead.
@@ -85,7 +85,7 @@ def _score(request: ScoreRequest) -> None:
 )
 @takes(AuditRequest)
 def audit(request: AuditRequest) -> None:
-    """Score how far each label in a column of DATA can be trusted, and flag those that look wrong.
+    """Score how much each label in a column of DATA can be trusted, and flag those that look wrong.
 
     Runs hand on the labels of neighbours and cluster the rows anew; trees that have not seen a
     row's label predict it. Each row gets a score, a suggested label, and whether the given one

@@ -33,7 +33,7 @@ def demo(folder: str | None) -> None:
     worst = int(cake.scores_.argmin())
     table, at = cake.to_frame(), cake.confidence_.cut()
     shown = with_options(summary_of(table, at=at))
-    echo("How far can each assignment of 150 Iris flowers to 3 clusters be trusted?\n")
+    echo("How much can each assignment of 150 Iris flowers to 3 clusters be trusted?\n")
     echo(shown.text(headline(150, 3, cake.ensemble_, cake.geometry_method_)))
     echo(f"\nWhy did {names[worst]} score as it did?\n{cake.explain(names[worst])}\n")
     if not files:

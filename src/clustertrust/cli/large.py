@@ -291,7 +291,7 @@ def _dask_frame(source: FrameSource) -> Any:
     read = partial(
         frames.read_csv, paths, usecols=source.wanted, blocksize=size, **EXACT, **options
     )
-    # A column may start with whole numbers and continue with others, which Dask refuses unless the
+    # A column may start with integers and continue with others, which Dask refuses unless the
     # type is given.
     types = read(dtype=kinds).dtypes.items()
     whole = [name for name, dtype in types if getattr(dtype, "kind", "") in "iu"]

@@ -164,7 +164,7 @@ class ScoreRequest(ScoredRequest):
         metavar="FILE",
     )
     labels_column: str | None = option(
-        "Audit the labels in this column of DATA: how far can each be trusted?", metavar="COL"
+        "Audit the labels in this column of DATA: how much can each be trusted?", metavar="COL"
     )
     noise: tuple[str, ...] = several(
         "Label of rows in no cluster; repeat it for several. none: every label is a cluster."

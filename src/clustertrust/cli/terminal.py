@@ -19,7 +19,11 @@ COMMAND = re.compile(r"(?:\s*|\w+: )(?:clustertrust|eval) ")
 
 
 def echo(text: str, *, err: bool = False) -> None:
-    """Print a text within the width of where it goes; a file or a pipe has none."""
+    """Print a text within the width of where it goes; a file or a pipe has none.
+
+    Names of files need not be UTF-8; what cannot be printed of them is a question mark.
+    """
+    text = text.encode("utf-8", "replace").decode()
     width = _width(err)
     click.echo(text if width is None else fit(text, width), err=err)
 

@@ -109,7 +109,7 @@ def write_page(
 
 def title_of(name: str, what: str = "clusters") -> str:
     """Return the headline of a page about a file."""
-    return f"How far can the {what} of {name} be trusted?"
+    return f"How much can the {what} of {name} be trusted?"
 
 
 def write_page_of(

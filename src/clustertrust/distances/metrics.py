@@ -37,7 +37,7 @@ def is_name(value: Any, name: str) -> bool:
 
 
 def as_truths(X: Any, metric: Any) -> Any:
-    """X for a metric of truth values: not 0 is true, as in scikit-learn, which would say so for
+    """X for a metric of booleans: not 0 is true, as in scikit-learn, which would say so for
     every block.
     """
     return X.astype(bool) if isinstance(metric, str) and metric in PAIRWISE_BOOLEAN_FUNCTIONS else X

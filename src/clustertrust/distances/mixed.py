@@ -165,7 +165,7 @@ def _from_polars(column: Any) -> pd.Series:
 
 
 def is_category(name: Any, column: pd.Series) -> bool:
-    """Return whether a column holds categories: text, categories or truth values."""
+    """Return whether a column holds categories: text, categories or booleans."""
     if isinstance(column.dtype, pd.CategoricalDtype) or pd.api.types.is_bool_dtype(column.dtype):
         return True
     if pd.api.types.is_datetime64_any_dtype(column) or pd.api.types.is_timedelta64_dtype(column):

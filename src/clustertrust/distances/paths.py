@@ -38,7 +38,10 @@ class Landmarks:
     def among(cls, links: sparse.csr_array, cells: Cells) -> Landmarks:
         """Draw landmarks from the members of clusters, and follow the links to all points."""
         points = _draw(cells)
-        return cls(points, np.ascontiguousarray(dijkstra(links, indices=points).T))
+        # SciPy 1.14 takes positions of 32 bits alone.
+        parts = (links.data, links.indices.astype(np.int32), links.indptr.astype(np.int32))
+        short = sparse.csr_array(parts, links.shape) if links.nnz < 2**31 else links
+        return cls(points, np.ascontiguousarray(dijkstra(short, indices=points).T))
 
     @cached_property
     def far(self) -> float:

@@ -38,7 +38,7 @@ def check_entries(matrix: Array, first: int, fine: Array, what: str) -> None:
 def check_precomputed(X: Any, estimator: Any = None) -> Any:
     """Return given distances (n, n) as floats, checked; with `estimator`, it learns their number.
 
-    Whole numbers and lists are copied; arrays of floats are not, memory-mapped or in memory.
+    Integers and lists are copied; arrays of floats are not, memory-mapped or in memory.
     """
     check_columns(X)
     if isinstance(X, pd.DataFrame) and X.shape[0] == X.shape[1]:

@@ -1,4 +1,4 @@
-"""Labels in any accepted form → whole numbers (n, R) and names."""
+"""Labels in any accepted form → integers (n, R) and names."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def read_labels(
 ) -> tuple[Ints, tuple[Array | None, ...], dict[str, int]]:
     """Return labels (n, R), -1 where not assigned, the names of each run's labels, and noise.
 
-    The names of a run are None if its labels are whole numbers. Noise is how often each label that
+    The names of a run are None if its labels are integers. Noise is how often each label that
     means it occurs; see :func:`clustertrust._validation.read_label_vector`.
     """
     counts: Counter[str] = Counter()
@@ -36,7 +36,7 @@ def read_labels(
         and labels.size
         and is_auto(noise)
     ):
-        # whole numbers are their own names
+        # integers are their own names
         stacked, names = np.maximum(labels, -1), (None,) * labels.shape[1]
         below, times = np.unique(labels[labels < 0], return_counts=True)
         counts.update(dict(zip(below.astype(str).tolist(), times.tolist(), strict=True)))
@@ -138,7 +138,7 @@ def _is_label(value: Any) -> bool:
 
 
 def _column(name: str, run: Any, noise: Any) -> tuple[Ints, Array | None, dict[str, int]]:
-    """Return one run as whole numbers, the names of its labels if they are none, and its noise."""
+    """Return one run as integers, the names of its labels if they are none, and its noise."""
     codes, names, counts = read_label_vector(name, run, noise)
     if names.size == 0:
         return codes, None, counts

@@ -32,8 +32,8 @@ class Ensemble(Record):
     Attributes
     ----------
     labels : (n, R) int array
-        Labels as the runs gave them; -1: not assigned in that run. Labels that are not whole
-        numbers are numbered by first appearance, see `label_names`. For Dask data it is a Dask
+        Labels as the runs gave them; -1: not assigned in that run. Labels that are not
+        integers are numbered by first appearance, see `label_names`. For Dask data it is a Dask
         array, so a method that counts reads the data once; `compute` loads the labels into memory.
     label_names : tuple of R arrays or None
         For run r the name of each label, or None where the labels are their own names.
@@ -61,9 +61,9 @@ class Ensemble(Record):
         ----------
         labels : list of R label vectors, or array or DataFrame of shape (n, R)
             Labels of any kind, or one label vector as an array or Series. Noise and missing values
-            mean that the point is not assigned. A Dask array must hold whole numbers.
+            mean that the point is not assigned. A Dask array must hold integers.
         centers : sequence of R arrays, optional
-            Centres of each run; row ℓ belongs to label ℓ, so labels are then whole numbers 0, 1, ….
+            Centres of each run; row ℓ belongs to label ℓ, so labels are then integers 0, 1, ….
         noise : "auto", label, list of labels, or None
             Labels that mean noise. "auto": numbers below 0, the same as text, and text such as
             "-1_the_of", as topic tools write it. None: every label is a cluster; one that "auto"
@@ -122,8 +122,8 @@ class Ensemble(Record):
                 )
             if names is not None or highest[r] >= len(array):
                 raise ValueError(
-                    f"centers[{r}] has {len(array)} rows, so the labels of run {r} must be whole "
-                    f"numbers from 0 to {len(array) - 1}; row ℓ belongs to label ℓ."
+                    f"centers[{r}] has {len(array)} rows, so the labels of run {r} must be "
+                    f"integers from 0 to {len(array) - 1}; row ℓ belongs to label ℓ."
                 )
             checked.append(array)
         if len({array.shape[1] for array in checked}) > 1:
@@ -354,7 +354,7 @@ def _of_dask(kind: type[Ensemble], labels: Any) -> Ensemble:
     if dtype is None or labels.ndim != 2 or dtype.kind not in "iu" or not labels.shape[1]:
         what = "columns" if dtype is None else f"shape {labels.shape} and type {dtype}"
         raise ValueError(
-            f"labels has {what}; Dask labels must be one (n, R) array of whole numbers, such as "
+            f"labels has {what}; Dask labels must be one (n, R) array of integers, such as "
             "dask.array.stack(runs, axis=1). Other labels can be scored in memory: "
             "labels.compute()."
         )

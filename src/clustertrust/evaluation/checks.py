@@ -50,7 +50,7 @@ def check_pair(scores: Any, correct: Any) -> tuple[Floats, Bools]:
     values, right = _check_some_scores(scores), np.asarray(correct)
     if right.ndim != 1 or not np.isin(right, [0, 1]).all():
         raise ValueError(
-            "correct must be one flat sequence of truth values, one per point; see correctness()."
+            "correct must be one flat sequence of booleans, one per point; see correctness()."
         )
     check_same_length("scores", values, "correct", right)
     scored = ~np.isnan(values)

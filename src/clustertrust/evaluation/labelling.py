@@ -97,7 +97,7 @@ AGREEMENTS_WITH_TRUTH: dict[str, Callable[[ArrayLike, ArrayLike], float]] = {
 
 
 def agreement_with_truth(labels: ArrayLike, truth: ArrayLike, metric: str = "ari") -> float:
-    """Return how far a labelling agrees with the true classes; 1 for the same partition.
+    """Return how well a labelling agrees with the true classes; 1 for the same partition.
 
     Parameters
     ----------

@@ -155,7 +155,7 @@ def risk_coverage_curve(
     scores : (n,) numbers, higher is surer; NaN: the point is left out
     correct : (n,) bool, see :func:`correctness`
     n_positions : int
-        Values of m, whole numbers evenly spaced from 1 to n; every m where n is smaller.
+        Values of m, integers evenly spaced from 1 to n; every m where n is smaller.
     ties : {"average", "stable"}
         See the module.
 

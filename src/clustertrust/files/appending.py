@@ -50,7 +50,7 @@ def append_arrow(path: Path, format: str) -> Iterator[Append]:
 
     def write(frame: pd.DataFrame) -> None:
         nonlocal writer, schema
-        # Whole numbers that name rows become floats in a block where one is missing: the first
+        # Integers that name rows become floats in a block where one is missing: the first
         # block sets the type.
         table = arrow.Table.from_pandas(frame, schema=schema, preserve_index=False)
         if writer is None:

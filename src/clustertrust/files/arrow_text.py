@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-# Floats beyond may stand for other whole numbers.
+# Floats beyond may stand for other integers.
 LARGEST = 2.0**53
 
 Parser = Callable[[bytes], pd.DataFrame | None]

@@ -156,7 +156,8 @@ def _separator(lines: Sequence[str], default: str) -> str:
         if not counts:
             continue
         usual, times = Counter(counts).most_common(1)[0]
-        same = times + (counts[0] == usual - 1)
+        # A first line of one field is no list of names without that of the rows.
+        same = times + (2 <= counts[0] == usual - 1)
         rank = (same / len(counts), usual)
         if separator == r"\s+":  # words of a text are separated by blanks too
             rank = (rank[0] if same == len(counts) and len(counts) > 2 else 0.0, 0)

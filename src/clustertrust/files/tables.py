@@ -76,7 +76,7 @@ def write_table(
 ) -> None:
     """Write the columns of a table, without its index.
 
-    Missing whole numbers and missing text are empty; in NPY and NPZ, missing whole numbers are -1.
+    Missing integers and missing text are empty; in NPY and NPZ, missing integers are -1.
 
     Parameters
     ----------

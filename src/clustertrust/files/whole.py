@@ -44,7 +44,7 @@ def read_json(source: Any, reading: Reading, *, lines: bool) -> Table:
         else:
             parsed = json.loads(text)
     except json.JSONDecodeError as error:
-        raise TableError(f"is no JSON that can be read: {error}.") from error
+        raise TableError(f"is not valid JSON: {error}.") from error
     # Some services answer with one list of records inside of an object.
     if isinstance(parsed, dict):
         lists = [value for value in parsed.values() if isinstance(value, list)]
@@ -106,7 +106,7 @@ def read_npz(source: Any, reading: Reading) -> Table:
         if set(names) >= SPARSE:
             for name in ("indices", "indptr", "shape"):
                 if file[name].dtype.kind not in "iu":
-                    raise TableError(f"holds a sparse matrix whose {name} are not whole numbers.")
+                    raise TableError(f"holds a sparse matrix whose {name} are not integers.")
             rows, columns = (int(length) for length in file["shape"])
             # Other forms than CSR become one, with a number for each row.
             check_memory(needed(max(rows, columns), 0), f"{rows:,} rows and {columns:,} columns")
@@ -182,7 +182,7 @@ def write_npz(table: pd.DataFrame, path: Path) -> None:
 
 
 def _stored_column(column: pd.Series) -> Array:
-    """Return a column as a plain NumPy array: no objects, no missing whole numbers or text."""
+    """Return a column as a plain NumPy array: no objects, no missing integers or text."""
     types = pd.api.types
     if types.is_integer_dtype(column.dtype) and column.hasnans:
         return column.fillna(-1).to_numpy(np.int64)

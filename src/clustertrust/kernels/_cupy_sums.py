@@ -1,6 +1,6 @@
 """Sums over pairs of points on an NVIDIA GPU: of distances, or of a kernel's values, by cell.
 
-Sums are whole numbers (fixed point): the same bits in any order.
+Sums are integers (fixed point): the same bits in any order.
 """
 
 from __future__ import annotations

@@ -127,7 +127,7 @@ def write_report(
         that the review asks about; they are stored in the page.
     folder : path, optional
         Where paths of pictures start; None: the current folder.
-    rows : (n,) whole numbers, optional
+    rows : (n,) integers, optional
         Position of each point in the file of scores, from 0, for the answers that the page writes;
         negative: not known. None: the index if it is called "row", else the position in `table`.
     unasked : names of columns of `original`, optional

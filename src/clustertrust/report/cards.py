@@ -23,7 +23,7 @@ from clustertrust.tables.plan import TablePlan, in_words, override
 MOST_CARDS, MOST_CODES = 30, 3_000_000
 # Of more columns that are clustered, such as embeddings, the page shows so many
 FEW_CARDS = 12
-# Bars of a column of numbers; whole numbers with so few values have a bar each
+# Bars of a column of numbers; integers with so few values have a bar each
 BARS, FEW_VALUES = 12, 12
 # Code of a missing value
 NOTHING = 255

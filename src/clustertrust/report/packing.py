@@ -27,12 +27,12 @@ def pack_codes(codes: Ints, k: int) -> dict[str, Any]:
 
 
 def pack_index(index: pd.Index) -> dict[str, Any]:
-    """Pack names of points: a range by start and step, whole numbers, or anything as text."""
+    """Pack names of points: a range by start and step, integers, or anything as text."""
     if isinstance(index, pd.RangeIndex):
         return {"kind": "range", "start": index.start, "step": index.step}
     values = index.to_numpy()
     whole = values.dtype.kind in "iu" and len(values) > 0
-    # Browsers have doubles alone, which hold whole numbers exactly up to here.
+    # Browsers have doubles alone, which hold integers exactly up to here.
     if whole and values.min() > -(2**53) and values.max() < 2**53:
         return {"kind": "numbers", "values": pack(values, "f8")}
     parts = (" / ".join(map(str, name)) if isinstance(name, tuple) else str(name) for name in index)

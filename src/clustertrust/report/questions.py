@@ -63,7 +63,7 @@ def pack_row_numbers(rows: Any, index: pd.Index) -> dict[str, Any] | None:
     numbers = np.asarray(rows)
     if numbers.shape != (len(index),) or numbers.dtype.kind not in "iu":
         raise ValueError(
-            f"rows must be {len(index)} whole numbers, one for each point; its shape is "
+            f"rows must be {len(index)} integers, one for each point; its shape is "
             f"{numbers.shape} and its type {numbers.dtype}."
         )
     return None if (numbers < 0).any() else pack_index(pd.Index(numbers))

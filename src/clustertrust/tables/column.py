@@ -13,7 +13,7 @@ from clustertrust._validation import check_choice, warn_user
 from clustertrust.tables.stored import check_keys
 from clustertrust.tables.values import as_numbers, is_number, is_real, known_texts, listed, mapped
 
-KINDS = ("number", "truth value", "category", "date", "id", "text", "constant", "empty")
+KINDS = ("number", "boolean", "category", "date", "id", "text", "constant", "empty")
 # What can be done with a column: a number each row, one column for each category, nothing, names
 # for the rows, or what a transformer makes of it.
 USES = ("number", "category", "ignored", "id", "encoded")
@@ -30,7 +30,7 @@ class ColumnPlan:
     use : one of `USES`; "ignored" columns are carried along and not clustered
     reason : why
     override_hint : the parameter that overrides it; empty where the user decided
-    levels : of a category its values, of a truth value the texts for no and yes
+    levels : of a category its values, of a boolean the texts for no and yes
     missing : numbers that stand for a missing value
     decimal : mark before its decimals where that is not the table's
     numeric : whether it could be used as a number
@@ -84,7 +84,7 @@ def numbers_of(series: pd.Series, column: ColumnPlan, number_format: Any) -> NDA
 
     `number_format` has `na`, `decimal` and `thousands`.
     """
-    if column.kind == "truth value" and column.levels:
+    if column.kind == "boolean" and column.levels:
         no, yes = column.levels
         numbers = {no.casefold(): 0.0, yes.casefold(): 1.0}
         texts = known_texts(series, number_format.na)

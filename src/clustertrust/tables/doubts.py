@@ -34,7 +34,7 @@ from clustertrust.tables.words import (
     WEIGHTS,
 )
 
-# Different whole numbers that are codes as often as amounts.
+# Different integers that are codes as often as amounts.
 MOST_CODES = 12
 # Wider tables hold many columns of one kind, such as genes.
 MOST_COLUMNS = 1000
@@ -71,7 +71,7 @@ class Seen(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether it holds whole numbers."""
+        """Whether it holds integers."""
         return len(self.numbers) > 0 and are_whole(self.numbers)
 
     @property
@@ -125,10 +125,10 @@ def _seen(column: ColumnPlan, frame: pd.DataFrame, number_format: Any) -> Seen:
 
 # Rules about one column
 
-CODES = Doubt("few different whole numbers, which may be codes", "category")
-IN_A_ROW = Doubt("all whole numbers from 1 on, which may be codes", "category")
+CODES = Doubt("few different integers, which may be codes", "category")
+IN_A_ROW = Doubt("all integers from 1 on, which may be codes", "category")
 NAMED_AS_CODE = Doubt("its name says that it is a code", "category")
-ID = Doubt("whole numbers like those of an id", "drop")
+ID = Doubt("integers like those of an id", "drop")
 ANSWER = Doubt(KNOWN_ANSWER, "drop")
 DATE = Doubt("its name says that it is a date", "drop")
 COUNT = Doubt("its name says that it counts cases, and may be the weight of a row", "drop")
@@ -175,12 +175,12 @@ def _are_on_the_clock(numbers: Floats) -> bool:
 
 
 def _like_a_timestamp(seen: Seen) -> Doubt | None:
-    """Doubt whole numbers that are all seconds since 1970, in a column of any name."""
+    """Doubt integers that are all seconds since 1970, in a column of any name."""
     if not seen.is_whole or len(np.unique(seen.numbers)) < ENOUGH:
         return None
     low, high = seen.numbers.min(), seen.numbers.max()
     if any(first <= low and high <= last for first, last in TIMESTAMPS):
-        return Doubt("whole numbers like those of a time in seconds since 1970", "drop")
+        return Doubt("integers like those of a time in seconds since 1970", "drop")
     return None
 
 
@@ -192,7 +192,7 @@ def _named_as_id(seen: Seen) -> Doubt | None:
 
 
 def _like_an_id(seen: Seen) -> Doubt | None:
-    """Doubt whole numbers that all differ and lie close together, as numbers of rows do."""
+    """Doubt integers that all differ and lie close together, as numbers of rows do."""
     if not seen.is_whole or len(seen.numbers) < ENOUGH:
         return None
     different = np.unique(seen.numbers)
@@ -201,7 +201,7 @@ def _like_an_id(seen: Seen) -> Doubt | None:
 
 
 def _like_groups(seen: Seen) -> Doubt | None:
-    """Doubt many whole numbers that occur equally often, as the ids of a panel do."""
+    """Doubt many integers that occur equally often, as the ids of a panel do."""
     if not seen.is_whole:
         return None
     values, counts = np.unique(seen.numbers, return_counts=True)
@@ -210,7 +210,7 @@ def _like_groups(seen: Seen) -> Doubt | None:
 
 
 def _without_a_gap(seen: Seen) -> Doubt | None:
-    """Doubt all whole numbers from 1 on, up to a third of the rows, as codes of groups are."""
+    """Doubt all integers from 1 on, up to a third of the rows, as codes of groups are."""
     if not seen.is_whole or seen.numbers.min() != 1:
         return None
     different = len(np.unique(seen.numbers))
@@ -227,7 +227,7 @@ def _named_as_group(seen: Seen) -> Doubt | None:
 
 
 def _few_whole_numbers(seen: Seen) -> Doubt | None:
-    """Doubt three to twelve whole numbers from 1 on; two are a number and a category alike.
+    """Doubt three to twelve integers from 1 on; two are a number and a category alike.
 
     Counts begin at 0 and are named in the plural; marks have one peak.
     """
@@ -333,7 +333,7 @@ def _answer(seen: dict[str, Seen], plan: TablePlan, frame: pd.DataFrame) -> dict
 
 
 def _are_codes(numbers: Floats) -> bool:
-    """Return whether numbers are all whole numbers from 0 or 1 up to the largest."""
+    """Return whether numbers are all integers from 0 or 1 up to the largest."""
     different = np.unique(numbers)
     return (
         len(different) > 1
@@ -343,7 +343,7 @@ def _are_codes(numbers: Floats) -> bool:
 
 
 def _many_codes(seen: dict[str, Seen]) -> dict[str, Doubt]:
-    """Doubt few whole numbers in most columns of a table, such as alleles."""
+    """Doubt few integers in most columns of a table, such as alleles."""
     numbers = [column for column in seen.values() if len(column.numbers)]
     coded = [column.plan.name for column in numbers if _has_few(column)]
     are_most = len(coded) >= max(MANY, len(numbers) / 2)
@@ -351,14 +351,14 @@ def _many_codes(seen: dict[str, Seen]) -> dict[str, Doubt]:
 
 
 def _has_few(seen: Seen) -> bool:
-    """Return whether a column has three to twelve whole numbers."""
+    """Return whether a column has three to twelve integers."""
     if not seen.is_whole or len(seen.numbers) < ENOUGH:
         return False
     return 2 < len(np.unique(seen.numbers)) <= min(MOST_CODES, len(seen.numbers) / 2)
 
 
 def _numbered_groups(seen: dict[str, Seen], frame: pd.DataFrame) -> dict[str, Doubt]:
-    """Doubt the first columns whose whole numbers repeat and hardly fall, as those of groups."""
+    """Doubt the first columns whose integers repeat and hardly fall, as those of groups."""
     doubts: dict[str, Doubt] = {}
     for name in map(str, frame.columns if len(frame) >= ENOUGH else ()):
         column = seen.get(name)

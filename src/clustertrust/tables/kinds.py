@@ -127,8 +127,8 @@ def kind_of(
 
 
 def _truth(column: pd.Series, number_format: NumberFormat) -> ColumnPlan:
-    """Return a column of truth values."""
-    plan = ColumnPlan(str(column.name), "truth value", "number", numeric=True)
+    """Return a column of booleans."""
+    plan = ColumnPlan(str(column.name), "boolean", "number", numeric=True)
     values = numbers_of(column, plan, number_format)
     there = values[np.isfinite(values)]
     plan = replace(plan, n_missing=len(values) - len(there))
@@ -222,7 +222,7 @@ def _text(
     truth = truth_of(different)
     if truth is not None:
         levels = tuple(sorted(truth, key=lambda text: truth[text]))
-        return replace(plan, kind="truth value", use="number", levels=levels, numeric=True)
+        return replace(plan, kind="boolean", use="number", levels=levels, numeric=True)
     if np.mean([is_date(text) for text in different[:200]]) >= AS_NUMBERS:
         return replace(plan, kind="date", reason="dates or times")
     decimal = choices.decimal or decimal_of(different) or number_format.decimal

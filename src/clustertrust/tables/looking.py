@@ -176,7 +176,7 @@ def _with_gaps(columns: list[ColumnPlan], n: int) -> list[ColumnPlan]:
 
 def _is_gappy(column: ColumnPlan, n: int) -> bool:
     """Return whether a column is left out for nothing but its missing values."""
-    usable = column.kind in ("number", "truth value", "category") and column.override_hint
+    usable = column.kind in ("number", "boolean", "category") and column.override_hint
     return bool(usable) and column.use == "ignored" and column.n_missing > TOO_MANY * n
 
 
@@ -301,8 +301,11 @@ def _problems(
     if not plan.used:
         reasons = "; ".join(f"{c.name}: {c.reason or c.kind}" for c in plan.columns[:12])
         usable = [c for c in plan.columns if c.override_hint and c.kind not in ("id", "constant")]
-        keep = ", or use some all the same with {keep}" if usable else ""
-        text = Message(f"Name fewer with {{drop}} and {{id}}{keep}.")
+        fewer = "Name fewer with {drop} and {id}" if choices.drop or choices.id else ""
+        keep = "use some all the same with {keep}" if usable else ""
+        more = "" if fewer or keep else "add columns of numbers or categories"
+        advice = ", or ".join(part for part in (fewer, keep, more) if part)
+        text = Message(f"{advice[0].upper()}{advice[1:]}.")
         remedy = override(usable[0].override_hint, [usable[0].name]) if usable else None
         return [Problem(text.after(f"There is no column left to cluster ({reasons}). "), remedy)]
     return _few_values(plan, frame) if len(plan.used) == 1 and not plan.used[0].user_decided else []
@@ -315,7 +318,7 @@ def _few_values(plan: TablePlan, frame: pd.DataFrame) -> list[Problem]:
     if len(frame) <= 2 * FEW or len(values) > FEW or len(plan.columns) == 1:
         return []
     ignored = [c.name for c in plan.columns if c.use == "ignored"]
-    others = f" Others were set aside: {', '.join(ignored[:12])}." if ignored else ""
+    others = f" Not used: {', '.join(ignored[:12])}." if ignored else ""
     text = (
         f"Only the column {column.name!r} with {len(values)} different values is left: the "
         f"clusters would be its values, each with a score of 1.{others}"

@@ -45,7 +45,7 @@ def _list_of(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
 # What JSON must hold for a field, by its type.
 _FORMS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "str": (_is_text, "a text"),
-    "int": (_is_whole, "a whole number"),
+    "int": (_is_whole, "an integer"),
     "bool": (lambda value: isinstance(value, bool), "true or false"),
     "tuple[str, ...]": (_list_of(_is_text), "a list of texts"),
     "tuple[str | Message, ...]": (_list_of(_is_text), "a list of texts"),

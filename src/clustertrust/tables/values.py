@@ -1,4 +1,4 @@
-"""Text as people write it → numbers, truth values, dates, and what stands for a missing value."""
+"""Text as people write it → numbers, booleans, dates, and what stands for a missing value."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def is_real(column: pd.Series) -> bool:
 
 
 def are_whole(values: Array) -> bool:
-    """Return whether all are whole numbers."""
+    """Return whether all are integers."""
     return bool((values == np.round(values)).all())
 
 

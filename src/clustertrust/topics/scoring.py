@@ -119,7 +119,7 @@ def _topics_of(topic_model: Any, topics: Any) -> Ints:
         raise ParameterError(
             name,
             f"{values.dtype} of shape {values.shape}",
-            "has no list of whole numbers",
+            "has no list of integers",
             "give one topic for each document, -1 for outliers",
         )
     return values.astype(np.int64)

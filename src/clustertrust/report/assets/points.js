@@ -6,7 +6,7 @@ const COLUMNS = [
   { key: "label", text: "Cluster", about: "consensus of the runs" },
   { key: "score", text: "Score", number: true, about: "0: ambiguous, 1: sure" },
   { key: "standard_error", text: "±", number: true, about: "standard error of the score over other runs; empty: 0" },
-  { key: "stability", text: "Stability", number: true, about: "how far the runs agree on it" },
+  { key: "stability", text: "Stability", number: true, about: "how much the runs agree on it" },
   { key: "geometry", text: "Geometry", number: true, about: "silhouette, mean less spread over the runs" },
   { key: "persistence", text: "Persistence", number: true, about: "posterior its label keeps when clusters take their own spread" },
   { key: "second_opinions", text: "Others", number: true, about: "second opinions: share of the runs of other methods that give it this cluster" },
