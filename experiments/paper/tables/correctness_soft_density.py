@@ -85,7 +85,7 @@ EXPERIMENT = Experiment(
     keys=KEYS,
     causes=COMMON_CAUSES
     | {
-        "the columns of Lt are integers, so many neighbours are equally far; which of them count moves LOF1 by "
+        "the columns of Lt are whole numbers, so many neighbours are equally far; which of them count moves LOF1 by "
         "0.0003 from one way of searching to another (trees, all pairs), and LOF2 by 0.0002 from one thread to two. "
         "That is the likely cause, not a proven one.": (
             lambda rows: (rows["dataset"] == "Lt") & rows["signal"].str.startswith("LOF")
