@@ -273,8 +273,7 @@ def test_the_figures_of_fuzzing_are_the_recorded_ones():
     lines = recorded[recorded["target"] == "commands"].iloc[0]
     assert f"typed {lines['inputs']:,} random command lines" in page
     assert f"{lines['accepted']:,} were accepted and {lines['refused']:,} refused" in page
-    # One fault was found, which the page names.
-    assert lines["finds"] == 1
+    assert lines["finds"] == 0
     recorded = recorded.drop(lines.name)
     assert (
         f"took {recorded['seconds'].sum() / 60:.0f} minutes: {recorded['inputs'].sum():,}" in page
