@@ -125,8 +125,6 @@ class NearestTrainingPoint(Record):
         return self.labels[nearest_point(points, X, self.metric)]
 
 
-# Those whose predictions files can hold.
-STORED_MODELS = (GaussianMixture,)
 _COVARIANCES = {"full": "k d d", "tied": "d d", "diag": "k d", "spherical": "k"}
 _MIXTURE = ("weights_", "means_", "covariances_", "precisions_", "precisions_cholesky_")
 register(GaussianMixture, fitted=(*_MIXTURE, "n_features_in_"))
