@@ -18,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 from clustertrust import CAKE
 from clustertrust.answers import ask, decide
+from clustertrust.displays import score_colors
 from clustertrust.evaluation import auroc, correctness
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -47,7 +48,7 @@ def main() -> None:
         2, 2, figsize=(9.5, 7.6), layout="constrained", sharex=True, sharey=True
     )
     dots = {"s": 9, "linewidths": 0}
-    first = axes[0, 0].scatter(*at.T, c=cake.scores_, cmap="viridis", vmin=0, vmax=1, **dots)
+    first = axes[0, 0].scatter(*at.T, c=cake.scores_, cmap=score_colors(), vmin=0, vmax=1, **dots)
     axes[0, 0].set_title("1. The score", fontsize=10)
     axes[0, 1].scatter(*at.T, c="#DDDDDD", **dots)
     for drawn, colour, name in ((True, "#0072B2", "at random"), (False, "#D55E00", "to learn")):
@@ -55,7 +56,7 @@ def main() -> None:
         axes[0, 1].scatter(*at[asked].T, c=colour, s=16, linewidths=0, label=name)
     axes[0, 1].set_title(f"2. {QUESTIONS} questions", fontsize=10)
     axes[0, 1].legend(fontsize="small")
-    axes[1, 0].scatter(*at.T, c=learned, cmap="viridis", vmin=0, vmax=1, **dots)
+    axes[1, 0].scatter(*at.T, c=learned, cmap=score_colors(), vmin=0, vmax=1, **dots)
     axes[1, 0].set_title("3. Learned: probability to be right", fontsize=10)
     axes[1, 1].scatter(*at[decision.kept].T, c="#999999", label="kept", **dots)
     axes[1, 1].scatter(*at[~decision.kept].T, c="#E69F00", label="not kept", **dots)
@@ -66,7 +67,7 @@ def main() -> None:
     for ax in axes[:, 1]:
         ax.tick_params(labelleft=False)
     (DOCS / "images").mkdir(parents=True, exist_ok=True)
-    figure.savefig(DOCS / "images" / "answers.png", dpi=90)
+    figure.savefig(DOCS / "images" / "answers.png", dpi=120)
     plt.close(figure)
 
 

@@ -64,7 +64,7 @@ def main() -> None:
     )
     right.legend(fontsize="small")
     IMAGES.mkdir(parents=True, exist_ok=True)
-    figure.savefig(IMAGES / "calibration.png", dpi=100)
+    figure.savefig(IMAGES / "calibration.png", dpi=120)
     plt.close(figure)
 
 

@@ -15,6 +15,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
 import clustertrust.anndata
+from clustertrust.displays import score_colors
 
 DOCS = Path(__file__).parent.parent / "docs"
 RUNS = 20
@@ -31,7 +32,19 @@ def main() -> None:
     xy = adata.obsm["X_umap"]
     figure, axes = plt.subplots(1, 3, figsize=(16, 4.8), layout="constrained")
     kinds = adata.obs["bulk_labels"].cat
-    colours = matplotlib.colormaps["tab10"].colors
+    # Of Okabe and Ito, yellow darkened; two greys for the last types
+    colours = [
+        "#0072B2",
+        "#E69F00",
+        "#009E73",
+        "#CC79A7",
+        "#56B4E9",
+        "#D55E00",
+        "#C8B400",
+        "#000000",
+        "#999999",
+        "#555555",
+    ]
     for code, kind in enumerate(kinds.categories):
         of = (kinds.codes == code).to_numpy()
         axes[0].scatter(*xy[of].T, s=8, color=colours[code], label=kind)
@@ -39,7 +52,9 @@ def main() -> None:
     axes[0].legend(fontsize=6, frameon=False, markerscale=1.5)
     for ax, (name, how) in zip(axes[1:], WAYS.items(), strict=True):
         clustertrust.anndata.score(adata, n_runs=RUNS, threshold=0.5, **how)
-        drawn = ax.scatter(*xy.T, s=8, c=adata.obs["cake_score"], vmin=0, vmax=1, cmap="viridis")
+        drawn = ax.scatter(
+            *xy.T, s=8, c=adata.obs["cake_score"], vmin=0, vmax=1, cmap=score_colors()
+        )
         isolated = (adata.obs["cake_reason"] == "stable but isolated").mean()
         ax.set_title(f"scores, {name}", fontsize=10)
         print(f"{name}: {isolated:.0%} of the cells are called isolated")

@@ -18,6 +18,7 @@ from sklearn.datasets import load_iris, make_blobs, make_moons
 from sklearn.decomposition import PCA
 
 from clustertrust import CAKE
+from clustertrust.displays import score_colors
 from clustertrust.ensemble.clusterers import CLUSTERERS
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -35,6 +36,11 @@ WORDS = {
     "minibatch-kmeans": "k-means on small batches.",
     "spectral": "Cuts of the nearest-neighbour graph, of 10 to 15 neighbours; kernel silhouettes.",
 }
+GRID = (
+    "A grid of circles, moons, blobs of different spread, long and round blobs and uniform points "
+    "under six clusterers: blobs are blue everywhere but under leiden, which splits them; circles are "
+    "blue under spectral alone; uniform points are orange and grey"
+)
 SETTINGS = {
     "agglomerative": {"resample": 0.8},
     "hdbscan": {
@@ -72,7 +78,7 @@ def draw(name: str) -> Path:
             )  # graphs in pieces, noise: what these methods say of such data
             cake = CAKE(n_clusters, clusterer=name, random_state=0, **SETTINGS.get(name, {})).fit(X)
         top = np.nanmax(cake.scores_)
-        shown = ax.scatter(*at.T, c=cake.scores_ / top, cmap="viridis", vmin=0, vmax=1, s=9)
+        shown = ax.scatter(*at.T, c=cake.scores_ / top, cmap=score_colors(), vmin=0, vmax=1, s=9)
         ax.set_title(
             f"{title}: {cake.votes_.shape[1]} clusters, highest score {top:.2f}", fontsize=9
         )
@@ -85,10 +91,28 @@ def draw(name: str) -> Path:
     return path
 
 
+def picture(path: str, ground: str) -> list[str]:
+    """Return the lines that show the grid on pages of one ground."""
+    return [f"```{{image}} {path}", f":class: {ground} own-ground", f":alt: {GRID}", "```"]
+
+
 def main() -> None:
     """Draw every method and write the page."""
     lines = [
         "# The score under each base method",
+        "",
+        "Six methods on six shapes, coloured by score: orange is unsure, blue is sure, and the "
+        "median is in the corner.",
+        "k-means is rightly unsure of circles and of data without clusters; spectral clustering, "
+        "scored by a graph, is",
+        "sure of curved shapes. A high score is no proof: k-means cuts the moons across, and is sure of "
+        "their ends. Made by `python examples/plot_grid.py`.",
+        "",
+        *picture("images/grid.png", "only-light"),
+        "",
+        *picture("images/grid-dark.png", "only-dark"),
+        "",
+        "## One method at a time",
         "",
         "Each picture: two moons, three blobs of different spread, and Iris (two principal "
         "components), coloured by",
@@ -100,7 +124,7 @@ def main() -> None:
         path = draw(name)
         lines += [
             "",
-            f"## `{name}`",
+            f"### `{name}`",
             "",
             WORDS[name],
             "",

@@ -59,7 +59,7 @@ def draw(name: str, show: Callable[[CAKE, np.ndarray], Any], cake: CAKE, y: np.n
     figure = show(cake, y).figure_
     path = DOCS / "images" / f"displays-{name}.png"
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=80)
+    figure.savefig(path)
     plt.close(figure)
     return path
 

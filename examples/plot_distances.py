@@ -70,7 +70,7 @@ def main() -> None:
             ax.text(right + 3 * step / 2, height, score, fontsize=7, va="center")
     ax.set_xlim(shown.points[:, 0].min() - 1, shown.points[:, 0].max() + 4)
     ax.set_title("How much can each spelling be trusted to mean its city?", fontsize=11)
-    figure.savefig(DOCS / "images" / "distances.png", dpi=110)
+    figure.savefig(DOCS / "images" / "distances.png", dpi=150)
     plt.close(figure)
     least = cake.to_frame().sort_values("score").groupby("label").head(1)
     print(least[["score", "reason"]].round(2).to_string())

@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.datasets import make_blobs
 
 from clustertrust import CAKE, NullReference, null_reference
+from clustertrust.displays import score_colors
 
 DOCS = Path(__file__).parent.parent / "docs"
 SURROGATES = 99
@@ -39,7 +40,7 @@ def draw(above: plt.Axes, below: plt.Axes, title: str, X: np.ndarray, null: Null
     """The points coloured by score, and under them the mean scores of the surrogates beside that of
     the data.
     """
-    above.scatter(*X.T, c=null.confidence.scores, cmap="viridis", vmin=0, vmax=1, s=9)
+    above.scatter(*X.T, c=null.confidence.scores, cmap=score_colors(), vmin=0, vmax=1, s=9)
     above.set_title(f"{title}: mean score {null.mean:.2f}", fontsize=10)
     above.set(xticks=[], yticks=[])
     for name in null.families:

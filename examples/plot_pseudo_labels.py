@@ -20,6 +20,7 @@ from sklearn.naive_bayes import GaussianNB
 from clustertrust import CAKE
 from clustertrust.calibration import map_clusters, pseudo_labels
 from clustertrust.datasets import load
+from clustertrust.displays import score_colors
 
 DOCS = Path(__file__).parent.parent / "docs"
 IMAGES = DOCS / "images"
@@ -52,7 +53,7 @@ def draw_borders(ax: plt.Axes, name: str) -> None:
     """The set, and the borders between classes that each training set leads to."""
     X, _ = load(name)
     cake = CAKE(SETS[name], random_state=0).fit(X)
-    ax.scatter(*X.T, c=cake.scores_, s=3, cmap="viridis", vmin=0, vmax=1)
+    ax.scatter(*X.T, c=cake.scores_, s=3, cmap=score_colors(), vmin=0, vmax=1)
     low, high = X.min(axis=0), X.max(axis=0)
     grid = np.stack(np.meshgrid(*np.linspace(low, high, 200).T), axis=-1)
     for share, style in ((1.0, "dotted"), (SHARE, "solid")):
@@ -65,7 +66,7 @@ def draw_borders(ax: plt.Axes, name: str) -> None:
                 grid[..., 1],
                 regions == label,
                 [0.5],
-                colors="#D55E00",
+                colors="#16202c",
                 linestyles=style,
             )
     ax.set(

@@ -16,9 +16,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from clustertrust import CAKE
+from clustertrust.displays import score_colors
 from clustertrust.evaluation import auroc, correctness
 from clustertrust.fusion import harmonic
 
+CLUSTERS = np.array(["#0072B2", "#E69F00", "#009E73", "#CC79A7"])
 DOCS = Path(__file__).parent.parent / "docs"
 
 
@@ -47,11 +49,11 @@ def main() -> None:
     figure, axes = plt.subplots(
         1, 4, figsize=(13, 3.6), layout="constrained", sharex=True, sharey=True
     )
-    axes[0].scatter(*X.T, c=cake.labels_, cmap="tab10", vmax=9, s=7)
+    axes[0].scatter(*X.T, c=CLUSTERS[cake.labels_], s=7)
     axes[0].scatter(*X[~right].T, facecolors="none", edgecolors="black", s=26, linewidths=0.6)
     axes[0].set_title("clusters, and the wrong points", fontsize=10)
     for ax, (name, values) in zip(axes[1:], panels.items(), strict=True):
-        points = ax.scatter(*X.T, c=values, cmap="viridis", vmin=0, vmax=1, s=7)
+        points = ax.scatter(*X.T, c=values, cmap=score_colors(), vmin=0, vmax=1, s=7)
         found = auroc(values, right)
         ax.set_title(f"{name}: AUROC {found:.3f}", fontsize=10)
         print(f"{name}: AUROC {found:.3f}")

@@ -17,6 +17,7 @@ import numpy as np
 from clustertrust import CAKE
 from clustertrust.reasons import REASONS
 
+CLUSTERS = np.array(["#0072B2", "#E69F00", "#009E73", "#CC79A7"])
 DOCS = Path(__file__).parent.parent / "docs"
 COLOURS = dict(
     zip(REASONS, ("#0072B2", "#56B4E9", "#E69F00", "#D55E00", "#009E73", "#999999"), strict=True)
@@ -44,7 +45,7 @@ def main() -> None:
     figure, axes = plt.subplots(
         1, 2, figsize=(11, 4), layout="constrained", sharex=True, sharey=True
     )
-    axes[0].scatter(*X.T, c=cake.labels_, cmap="tab10", vmax=9, s=8)
+    axes[0].scatter(*X.T, c=CLUSTERS[cake.labels_], s=8)
     axes[0].set_title("four clusters asked for", fontsize=10)
     for name in REASONS:
         of = X[reasons == name]

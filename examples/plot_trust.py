@@ -13,19 +13,15 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.colors import LinearSegmentedColormap
 from sklearn.datasets import make_blobs
 
 from clustertrust import CAKE
+from clustertrust.displays import score_colors
 
 DOCS = Path(__file__).parent.parent / "docs"
 CLUSTERS = np.array(["#0072b2", "#e69f00", "#009e73", "#cc79a7"])
-# Ground, ink, pale ink, and the colours of a score: unsure, middling, sure. None vanishes in the
-# ground.
-LOOKS = {
-    "light": ("white", "#16202c", "#5a6878", ["#d55e00", "#c3cad2", "#0072b2"]),
-    "dark": ("#0d1117", "#eef3f8", "#a3b1c1", ["#f5793a", "#77828f", "#56b4f0"]),
-}
+# Ground, ink and pale ink
+LOOKS = {"light": ("white", "#16202c", "#5a6878"), "dark": ("#0d1117", "#eef3f8", "#a3b1c1")}
 
 
 def data() -> np.ndarray:
@@ -43,13 +39,13 @@ def data() -> np.ndarray:
 
 def draw(look: str, X: np.ndarray, cake: CAKE) -> Path:
     """Labels on the left, scores on the right."""
-    ground, ink, pale, colors = LOOKS[look]
+    ground, ink, pale = LOOKS[look]
     figure, (left, right) = plt.subplots(
         1, 2, figsize=(9.6, 3.9), layout="constrained", facecolor=ground
     )
     dots = {"s": 13, "linewidths": 0}
     left.scatter(*X.T, c=CLUSTERS[cake.labels_], **dots)
-    scale = LinearSegmentedColormap.from_list("score", colors)
+    scale = score_colors(dark=look == "dark")
     surest_first = np.argsort(-cake.scores_)  # unsure points on top
     shown = right.scatter(
         *X[surest_first].T, c=cake.scores_[surest_first], cmap=scale, vmin=0, **dots

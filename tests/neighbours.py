@@ -22,16 +22,6 @@ def cake():
     return CAKE(3, n_runs=4, random_state=0).fit(FLOWERS.to_numpy())
 
 
-def test_dask_ml_predicts_in_parallel(cake):
-    da = pytest.importorskip("dask.array")
-    wrappers = pytest.importorskip("dask_ml.wrappers")
-    model = wrappers.ParallelPostFit(CAKE(3, n_runs=4, random_state=0)).fit(FLOWERS.to_numpy())
-    blocks = da.from_array(FLOWERS.to_numpy(), chunks=(40, 4))
-    labels = model.predict(blocks)
-    assert isinstance(labels, da.Array)
-    assert_array_equal(labels.compute(), cake.predict(FLOWERS.to_numpy()))
-
-
 def test_mlflow_logs_a_model_as_a_pyfunc(cake, tmp_path):
     mlflow = pytest.importorskip("mlflow")
     cake.save(tmp_path / "cake.model")

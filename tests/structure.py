@@ -147,11 +147,17 @@ def public_lines() -> list[str]:
         thing = public_object(name)
         lines += [name, *_parameters(name, thing)]
         if inspect.isclass(thing):
-            for own, member in sorted(vars(thing).items()):
+            for own, member in sorted(members(thing).items()):
                 function = getattr(member, "__func__", member)  # of a class method
                 if not own.startswith("_") and inspect.isfunction(function):
                     lines += [f"{name}.{own}", *_parameters(f"{name}.{own}", function)]
     return lines
+
+
+def members(kind: type) -> dict[str, Any]:
+    """Return what a class defines, and what it has from classes in private modules of ours."""
+    private = [base for base in kind.__mro__[1:] if base.__module__.startswith("clustertrust._")]
+    return {name: value for base in (*private[::-1], kind) for name, value in vars(base).items()}
 
 
 def _parameters(name: str, thing: Any) -> list[str]:

@@ -21,7 +21,7 @@ from clustertrust.cell_data import RESOLUTIONS
 from clustertrust.cli import cli
 from clustertrust.distances.links import as_distances
 from clustertrust.ensemble.leiden import Leiden, SharedGraph
-from clustertrust.ensemble.recipe import draw_seeds
+from clustertrust.ensemble.seeds import draw_seeds
 from clustertrust.geometry import Graph
 
 X = load_iris().data

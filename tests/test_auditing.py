@@ -16,8 +16,8 @@ from scipy.stats import norm
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_blobs, make_circles
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
-from sklearn.linear_model import RidgeClassifier
-from sklearn.metrics import silhouette_samples
+from sklearn.linear_model import Ridge, RidgeClassifier
+from sklearn.metrics import roc_auc_score, silhouette_samples
 from sklearn.model_selection import PredefinedSplit, cross_val_predict
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -25,19 +25,21 @@ from sklearn.preprocessing import StandardScaler
 
 import clustertrust
 from clustertrust import Audit, Confidence, audit
-from clustertrust.auditing import VERDICTS
+from clustertrust.auditing import VERDICTS, perturbing
 from clustertrust.auditing.classifying import TREES, _Trees, folds_of
 from clustertrust.auditing.cuts import two_means
-from clustertrust.auditing.labelling import EVERY, PROPAGATED
+from clustertrust.auditing.lines import PENALTIES, depth, places
+from clustertrust.auditing.perturbing import EVERY, PROPAGATED
 from clustertrust.auditing.propagating import Neighbourhood, nearest_labelled, propagate
 from clustertrust.auditing.verdicts import (
     Borders,
     Sample,
+    recognised,
     verdicts_of,
 )
 from clustertrust.auditing.votes import count, match_to_given, standard_errors
 from clustertrust.distances.neighbors import smallest
-from clustertrust.ensemble.recipe import draw_seeds
+from clustertrust.ensemble.seeds import draw_seeds
 from clustertrust.geometry import Kernel
 from clustertrust.geometry.base import Compute
 from clustertrust.geometry.measuring import as_geometry
@@ -547,6 +549,76 @@ def test_verdicts_need_no_coordinates():
     found = audit(cdist(BLOBS, BLOBS), labels, metric="precomputed", n_runs=12, random_state=0)
     told = {one.cluster: one.verdict for one in found.verdicts}
     assert told == {0: "split", 2: "kept together", 3: "kept together"}
+
+
+def two_clouds(apart):
+    """Two clouds of 80 points in 20 dimensions, so far apart along the first."""
+    Z = np.random.default_rng(0).normal(size=(160, 20))
+    Z[:80, 0] += apart
+    return Z, np.repeat([True, False], 80)
+
+
+def test_clusters_with_a_valley_along_a_line_are_not_merged(monkeypatch):
+    settings = {"n_runs": 20, "random_state": 0}
+    assert [one.verdict for one in audit(X, NAMES, **settings).verdicts].count("unclear") == 2
+    # Neighbours alone see one cloud.
+    monkeypatch.setattr(perturbing, "FEW_COLUMNS", X.shape[1])
+    assert [one.verdict for one in audit(X, NAMES, **settings).verdicts].count("merged") == 2
+
+
+def test_a_cloud_cut_in_two_is_merged_in_many_dimensions():
+    Z, is_a = two_clouds(8)
+    cut = is_a & (Z[:, 1] > np.median(Z[is_a, 1]))
+    found = audit(Z, np.where(cut, 2, is_a), n_runs=20, random_state=0)
+    told = {one.cluster: (one.verdict, one.other) for one in found.verdicts}
+    assert told == {0: ("kept together", None), 1: ("merged", 2), 2: ("merged", 1)}
+
+
+@pytest.mark.parametrize("as_given", [np.asarray, sparse.csr_array])
+def test_places_on_the_line_are_those_of_ridge_without_the_point(as_given):
+    Z, is_a = two_clouds(2)
+    Z, is_a = Z[50:110], is_a[50:110]
+    centred, y = Z - Z.mean(axis=0), np.where(is_a, 1.0, -1.0)
+    everyone = np.arange(len(y))
+
+    def left_out(alpha):
+        model = Ridge(alpha, fit_intercept=False)
+        return np.array(
+            [
+                model.fit(centred[everyone != i], (y - y.mean())[everyone != i]).predict(
+                    centred[[i]]
+                )[0]
+                for i in everyone
+            ]
+        )
+
+    ways = [left_out(alpha) for alpha in PENALTIES * (centred**2).sum() / len(y)]
+    best = min(ways, key=lambda way: ((y - y.mean() - way) ** 2).sum())
+    assert_allclose(places(as_given(Z), is_a), best + y.mean(), atol=1e-8)
+
+
+def test_depth_of_a_cut_and_of_two_clouds():
+    grid = norm.ppf((np.arange(400) + 0.5) / 400)
+    # A cloud cut at its middle is densest there; at a fifth it is denser than in the fifth's middle
+    assert depth(grid, grid > 0) > 1.1
+    assert depth(grid, grid > norm.ppf(0.2)) > 1.1
+    both, is_a = np.append(grid, grid + 4), np.repeat([False, True], 400)
+    # By the densities of two normal distributions, smoothed by 0.35
+    wide = np.hypot(1, 0.35)
+    at = [norm.pdf(x, 0, wide) + norm.pdf(x, 4, wide) for x in (2, 0)]
+    assert depth(both, is_a) == pytest.approx(at[0] / at[1], rel=0.05)
+    # A line that has the two the wrong way round tells nothing
+    assert depth(both, ~is_a) == 1
+
+
+def test_a_recognised_cluster_ranks_above_others():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(-1, 3, 300)
+    P = rng.dirichlet(np.ones(3), 300)
+    P[labels == 1] = rng.dirichlet([1, 3, 1], (labels == 1).sum())
+    has = labels >= 0
+    by_oracle = [roc_auc_score(labels[has] == a, P[has, a]) >= 0.7 for a in range(3)]
+    assert recognised(P, labels).tolist() == by_oracle == [False, True, False]
 
 
 def test_a_cluster_of_copies_is_kept():

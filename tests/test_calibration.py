@@ -324,7 +324,7 @@ def test_a_review_takes_the_least_sure_first_and_ties_at_random():
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
-        (([0.1, 0.2], 3), {}, "n=3 labels were asked for and 2 points can be drawn"),
+        (([0.1, 0.2], 3), {}, "n=3 labels were requested, but only 2 points can be drawn"),
         (([0.1, 0.2], 0), {}, "n=0 must be at least 1"),
         (([0.1, 0.2], 1, "teach"), {}, "purpose='teach' is not known"),
         (([0.1, 0.2], 1), {"design": "systematic"}, "design='systematic' is not known"),
@@ -508,4 +508,3 @@ def test_examples_draw_and_pages_show_what_they_drew(example, page, tmp_path, mo
     shown = set(re.findall(r"\(\.\./images/([^)]+)\)", text))
     assert shown
     assert shown <= drawn_here
-    assert all((module.DOCS / "images" / name).exists() for name in shown)

@@ -98,9 +98,9 @@ PLANE = np.arange(16.0).reshape(8, 2) ** 1.5
 
 def test_the_list_of_names_is_sorted_and_complete():
     assert displays.__all__ == sorted(displays.__all__)
-    of_other_records = {KProfileDisplay, ReliabilityDisplay}  # tested beside what they draw
+    others = {KProfileDisplay, ReliabilityDisplay, displays.score_colors}  # tested elsewhere
     every = {getattr(displays, name) for name in displays.__all__}
-    assert every - of_other_records == set(FROM_CONFIDENCE) == set(FROM_ESTIMATOR)
+    assert every - others == set(FROM_CONFIDENCE) == set(FROM_ESTIMATOR)
 
 
 @pytest.mark.parametrize("display", FROM_ESTIMATOR, ids=lambda cls: cls.__name__)
@@ -268,7 +268,7 @@ def test_scatter_draws_each_point_at_its_place_in_its_colour():
     legend = [text.get_text() for text in shown.ax_.get_legend().get_texts()]
     assert legend == ["not assigned (2)", "no score (2)"]
     assert (shown.points_.norm.vmin, shown.points_.norm.vmax) == (0, 1)
-    assert shown.points_.get_cmap().name == "viridis"
+    assert shown.points_.get_cmap().name == "clustertrust"
     names = {text.get_text(): text.xy for text in shown.cluster_texts_}
     assert set(names) == {"ant", "zebra"}
     assert tuple(names["zebra"]) in {tuple(PLANE[i]) for i in (0, 1, 2)}
@@ -443,7 +443,7 @@ def test_the_example_draws_every_display(tmp_path, monkeypatch):
     spec.loader.exec_module(example)
     monkeypatch.setattr(example, "DOCS", tmp_path)
     cake = CAKE(3, n_runs=4, random_state=0).fit(IRIS.data)
-    shown = {}
+    page, shown = (path.parents[1] / "docs" / "plots.md").read_text(encoding="utf-8"), {}
     for name, show in (example.BLOBS | example.MANY).items():
 
         def remember(*args, name=name, show=show):
@@ -452,6 +452,29 @@ def test_the_example_draws_every_display(tmp_path, monkeypatch):
 
         saved = example.draw(name, remember, cake, IRIS.target.to_numpy())
         assert saved.read_bytes().startswith(b"\x89PNG")
-        assert (path.parent.parent / "docs" / "images" / saved.name).exists()
+        assert f"images/{saved.name}" in page
     assert {type(shown[name]) for name in example.BLOBS} == set(FROM_ESTIMATOR)
     assert example.many_clusters()[0].shape[1] == 6
+
+
+@pytest.mark.parametrize(("dark", "ground"), [(False, "#ffffff"), (True, "#191f28")])
+def test_scores_of_any_height_can_be_seen(dark, ground):
+    """WCAG 2: graphics need a contrast of 3 to 1 with what is next to them."""
+
+    def luminance(colors):
+        linear = np.where(colors <= 0.04045, colors / 12.92, ((colors + 0.055) / 1.055) ** 2.4)
+        return linear @ [0.2126, 0.7152, 0.0722] + 0.05
+
+    ramp = luminance(displays.score_colors(dark=dark)(np.linspace(0, 1, 101))[:, :3])
+    back = luminance(np.array(mpl.colors.to_rgb(ground)))
+    assert (np.maximum(ramp, back) / np.minimum(ramp, back)).min() >= 3
+
+
+def test_a_new_figure_is_wide_enough_and_colours_follow_its_ground(iris):
+    wide = ScoreScatterDisplay.from_estimator(iris).figure_
+    assert wide.get_figwidth() * wide.dpi >= 1000
+    plt.close(wide)
+    ax = new_ax()
+    ax.set_facecolor("#191f28")
+    shown = ScoreScatterDisplay.from_estimator(iris, ax=ax)
+    assert shown.points_.get_cmap()(1.0) == displays.score_colors(dark=True)(1.0)

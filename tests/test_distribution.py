@@ -23,8 +23,16 @@ def text_of(name):
     return (ROOT / name).read_text(encoding="utf-8")
 
 
-def test_benchmarks_and_experiments_are_left_out():
+def tasks():
+    spec = importlib.util.spec_from_file_location("tasks", ROOT / "tasks.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_results_and_pictures_are_left_out():
     sdist = PROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]
+    assert sdist["exclude"] == ["/docs/images"]
     included = {path.strip("/") for path in sdist["include"]}
     assert {"src", "tests", "docs", "examples", "tasks.py"} <= included
     assert [path for path in included if not (ROOT / path).exists()] == []
@@ -41,6 +49,29 @@ def test_no_test_imports_what_is_left_out():
                 imported.add((path.name, node.module.partition(".")[0]))
     assert ("test_distribution.py", "tomllib") in imported
     assert [found for found in sorted(imported) if found[1] in LEFT_OUT] == []
+
+
+# Other systems
+
+
+def test_text_has_an_encoding():
+    """Without one it is that of the system, which is not UTF-8 on Windows."""
+    tests = [path for path in tasks().CORE if (ROOT / path).exists()]
+    found, seen = [], 0
+    for path in [*(ROOT / "src").rglob("*.py"), *(ROOT / path for path in tests)]:
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)):
+                continue
+            of, name = ast.unparse(call.func.value), call.func.attr
+            modes = [a.value for a in call.args[:1] if isinstance(a, ast.Constant)]
+            is_text = name in {"read_text", "write_text"} and of != "formatter"
+            is_text |= name == "open" and modes in (["r"], ["w"], ["a"], ["x"], ["wt"], ["rt"])
+            seen += is_text
+            given = [keyword.arg for keyword in call.keywords] + [ast.unparse(a) for a in call.args]
+            if is_text and not {"encoding", "'utf-8'"} & set(given):
+                found.append(f"{path.relative_to(ROOT)}:{call.lineno}")
+    assert seen > 20
+    assert found == []
 
 
 # The package page
@@ -83,6 +114,8 @@ def test_addresses_and_versions_are_the_same_everywhere():
 @in_a_checkout
 def test_the_recipe_for_conda_needs_what_the_package_needs():
     recipe = text_of("conda/recipe.yaml")
+    oldest = re.search(r'python_min: "(.+)"', recipe)[1]
+    recipe = recipe.replace("${{ python_min }}", oldest)
     listed = re.search(r"^  run:\n((?:    - .*\n)+)", recipe, re.MULTILINE)[1]
     needs = [one.replace(">=", " >=") for one in PROJECT["project"]["dependencies"]]
     assert re.findall(r"- (.+)", listed) == [
@@ -96,10 +129,7 @@ def test_the_recipe_for_conda_needs_what_the_package_needs():
 
 @in_a_checkout
 def test_each_step_of_a_workflow_is_a_task_and_each_task_a_make_target():
-    spec = importlib.util.spec_from_file_location("tasks", ROOT / "tasks.py")
-    tasks = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tasks)
-    used = set()
+    known, used = tasks(), set()
     for path in (ROOT / ".github" / "workflows").glob("*.yml"):
         text = path.read_text(encoding="utf-8")
         steps = re.findall(r"^\s+(?:- )?run: (.*)$", text, re.MULTILINE)
@@ -108,9 +138,9 @@ def test_each_step_of_a_workflow_is_a_task_and_each_task_a_make_target():
         used |= {step.split()[2] for step in steps} - {"${{"}
         for listed in re.findall(r"task: \[(.*)\]", text):
             used |= set(listed.split(", "))
-    assert used - tasks.TASKS.keys() == set()
+    assert used - known.TASKS.keys() == set()
     assert {"test-plain", "test-lowest", "test-sdist", "docs"} <= used
     make = re.search(r"^TASKS := (.*?)\n\n", text_of("Makefile"), re.MULTILINE | re.DOTALL)[1]
     targets = {*make.replace("\\", "").split(), "test-fuzz"}
-    assert targets == tasks.TASKS.keys() - {"check-tag"}
-    assert [path for path in tasks.CORE if not (ROOT / path).exists()] == []
+    assert targets == known.TASKS.keys() - {"check-tag"}
+    assert [path for path in known.CORE if not (ROOT / path).exists()] == []

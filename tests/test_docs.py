@@ -12,12 +12,19 @@ from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
 
+import click
 import pandas as pd
 import pytest
 from structure import reference_names
 
-from clustertrust import align_labels
+import clustertrust
+from clustertrust import CAKE, align_labels
+from clustertrust.cli import cli
+from clustertrust.ensemble.clusterers import CLUSTERERS
 from clustertrust.files.formats import FORMATS
+from clustertrust.fusion import FUSIONS
+from clustertrust.geometry.measuring import GEOMETRIES
+from clustertrust.scoring.convergence import FEWEST_RUNS, MOST_RUNS
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -29,7 +36,8 @@ PAGES = [
 CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 TEXTS = [*PAGES, CONTRIBUTING, ROOT / "CHANGELOG.md", ROOT / "benchmarks" / "README.md"]
 
-# Pages include tables and pictures of both folders, which the source distribution leaves out.
+# Pages include tables and pictures of both folders, which the source distribution leaves out, as it
+# does docs/images.
 needs_a_checkout = pytest.mark.skipif(
     not ((ROOT / "benchmarks").exists() and (ROOT / "experiments").exists()),
     reason="benchmarks/ and experiments/ are not here, only in a checkout",
@@ -215,6 +223,7 @@ def test_broken_links_are_seen(tmp_path, monkeypatch):
     ]
 
 
+@needs_a_checkout
 def test_every_page_is_in_the_menu_and_every_picture_is_shown():
     menus = {
         (path.parent / f"{entry}.md").resolve()
@@ -262,6 +271,13 @@ def test_the_readme_stays_under_two_screens():
     lines = (ROOT / "README.md").read_text().splitlines()
     assert len(lines) <= 90
     assert lines.index("```python") < 20  # what it does, a picture, and code come first
+
+
+@pytest.mark.parametrize(
+    "page", [*sorted((DOCS / "howto").glob("*.md")), DOCS / "report.md"], ids=called
+)
+def test_a_guide_fits_two_screens(page):
+    assert len(page.read_text().split()) <= 1000  # what was measured belongs to docs/evidence
 
 
 # What pages repeat from elsewhere
@@ -354,13 +370,209 @@ def test_pages_repeat_the_auroc_of_the_evidence():
         )
     )
     assert len(means) == 4
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert f"as a silhouette does (mean AUROC {means['harmonic']})" in " ".join(readme.split())
-    assert f"second opinion](docs/howto/ranking.md#second-opinions): {means['combined']}." in readme
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert f"as a silhouette does (mean AUROC {means['harmonic']})" in readme
+    assert (
+        f"from other methods](docs/howto/ranking.md#second-opinions): {means['combined']}."
+        in readme
+    )
     why = page_text("why.md")
     for word, mean in means.items():
         (row,) = re.findall(rf"^\| [^|]*{word}[^|]* \| ([\d.]+) \|", why, re.MULTILINE)
         assert row == mean, word
+
+
+def as_printed(cell):
+    return cell
+
+
+def as_percent(cell):
+    return f"{100 * float(cell):.2g}%"
+
+
+def to_two_digits(cell):
+    return f"{float(cell):.2f}"
+
+
+# What a guide says, the table on the page of evidence, and the rows and columns of its figures.
+QUOTED = [
+    (
+        "howto/graph.md",
+        "(mean AUROC {}, against {}), but {} of the wrong labels score above 0.8 ({} by straight",
+        "graph.md",
+        "begin graph level",
+        as_printed,
+        [("graph", 3), ("exact", 3), ("graph", 4), ("exact", 4)],
+    ),
+    (
+        "howto/reading.md",
+        "{} of the core points were right, and {} of the boundary points",
+        "reading.md",
+        "begin reasons",
+        as_printed,
+        [("core", 2), ("boundary", 2)],
+    ),
+    (
+        "howto/clusterer.md",
+        "{} of the labels were right; with k-means alone, {} ",
+        "ranking.md",
+        "## Labels of mixed runs",
+        as_printed,
+        [("k-means and mixtures, 80 %", 4), ("k-means", 4)],
+    ),
+    (
+        "howto/ranking.md",
+        "mean AUROC {} (`refined`) and {} (`combined`), against {} (`harmonic`",
+        "ranking.md",
+        "begin opinions",
+        as_printed,
+        [("refined", 3), ("combined", 3), ("harmonic (the paper)", 3)],
+    ),
+    (
+        "howto/ranking.md",
+        "Of the 50 sets, {} lose.",
+        "ranking.md",
+        "begin opinions",
+        lambda cell: cell.replace(" : ", " gain and "),
+        [("combined", 4)],
+    ),
+    (
+        "howto/answers.md",
+        "data sets is {}; without any it is {}.",
+        "answers.md",
+        "begin answers-auroc",
+        to_two_digits,
+        [("learned", 3), ("harmonic", 3)],
+    ),
+    (
+        "howto/topics.md",
+        "`accept=0.5` reassigned {} of the outliers",
+        "topics.md",
+        "begin outliers",
+        as_percent,
+        [("accept=0.5", 1)],
+    ),
+    (
+        "howto/topics.md",
+        "and {} of these wrongly",
+        "topics.md",
+        "begin outliers",
+        as_percent,
+        [("accept=0.5", 2)],
+    ),
+    (
+        "compare.md",
+        "(AUROC {}; theirs at most {})",
+        "audit.md",
+        "begin rivals",
+        str,
+        [("audit", 1), ("cleanlab, forest", 1)],
+    ),
+    (
+        "howto/calibration.md",
+        "at most {} of the draws broke the promise",
+        "calibration.md",
+        "begin guarantee",
+        lambda cell: as_percent(cell.split()[0]),
+        [("random", 2)],
+    ),
+    (
+        "howto/audit.md",
+        "On {} sets with planted errors its ranking was the best or within 0.01 of the best",
+        "audit.md",
+        "begin judged -->",
+        as_printed,
+        [("audit", 2)],
+    ),
+    (
+        "compare.md",
+        "on 20 data sets (AUROC {}; theirs",
+        "audit.md",
+        "begin judged -->",
+        as_printed,
+        [("audit", 1)],
+    ),
+]
+
+
+@pytest.mark.parametrize(("page", "sentence", "evidence", "table", "form", "cells"), QUOTED)
+def test_guides_quote_the_figures_of_the_evidence(page, sentence, evidence, table, form, cells):
+    text = page_text(f"evidence/{evidence}").partition(table)[2]
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    figures = {row[0]: row for row in reversed(rows)}  # of equal names, the first below the mark
+    expected = sentence.format(*(form(figures[name][column]) for name, column in cells))
+    assert expected in " ".join(page_text(page).split()).replace(" %", "%")
+
+
+def test_why_repeats_what_the_threshold_keeps_of_noise():
+    noise = pd.read_csv(ROOT / "experiments/research/chance/results/chance_noise.csv")
+    six = noise[noise["kind"].isin(["ball", "box", "correlated", "gaussian", "likert", "t3"])]
+    kept = six[six["fusion"] == "harmonic"][["kept_chance", "kept_median"]].mean()
+    (told,) = re.findall(
+        r"it keeps (\d+) % of the rows;.*?would keep (\d+) %", page_text("why.md"), re.DOTALL
+    )
+    assert [int(share) for share in told] == [round(100 * share) for share in kept]
+
+
+def options_of(command):
+    return {
+        flag
+        for option in command.params
+        for flag in (*option.opts, *option.secondary_opts)
+        if flag.startswith("--")
+    } | {"--help", "--version"}
+
+
+def test_the_page_on_the_command_line_has_every_command():
+    headings = re.findall(r"^## ([a-z-]+)$", page_text("cli.md"), re.MULTILINE)
+    assert sorted(headings) == sorted(cli.list_commands(click.Context(cli)))
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md"], ids=called)
+def test_commands_and_options_on_pages_exist(page):
+    """In code and in `code`; the options of other programs are those after their names."""
+    context = click.Context(cli)
+    commands = {name: cli.get_command(context, name) for name in cli.list_commands(context)}
+    every = {flag for command in commands.values() for flag in options_of(command)}
+    others = re.compile(r"(pip install|python -m|python|dask-ssh|make) .*")
+    for code in re.findall(
+        r"^```(?:sh|console)\n.*?^```$|`[^`\n]+`", page.read_text(), re.M | re.S
+    ):
+        for line in code.replace("\\\n", " ").splitlines():
+            typed = re.search(r"\bclustertrust ([a-z][a-z-]+)(?: (.*))?$", line.strip("`"))
+            if typed and typed[1] in commands:
+                known = options_of(commands[typed[1]])
+            else:
+                assert typed is None or "=" in line or typed[1] == "import", line
+                known = every
+                line = others.sub("", line)
+            assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", line)) <= known, line
+
+
+@pytest.mark.parametrize(
+    ("page", "names"),
+    [
+        ("howto/clusterer.md", CLUSTERERS),
+        ("gallery.md", CLUSTERERS),
+        ("options.md", FUSIONS.keys() - {"product", "refined"}),
+        ("glossary.md", FUSIONS),
+        ("howto/geometry.md", GEOMETRIES.keys() - {"auto"}),
+    ],
+)
+def test_pages_name_every_choice(page, names):
+    told = set(re.findall(r'`"?([a-z-]+)"?`', page_text(page)))
+    assert set(names) - told - set(re.findall(r'="([a-z-]+)"', page_text(page))) == set()
+
+
+def test_the_reference_lists_the_names_of_the_package():
+    table = page_text("api/index.md").partition("The others come")[0]
+    assert set(re.findall(r"`(\w+)`", table)) == set(clustertrust.__all__)
+
+
+def test_pages_and_docstring_name_the_range_of_automatic_runs():
+    runs = f"{FEWEST_RUNS} to {MOST_RUNS:,}"
+    assert f'"auto": {runs}, until' in CAKE.__doc__
+    assert f"({runs}) until" in " ".join(page_text("howto/clusterer.md").split())
 
 
 def test_contributors_find_every_module_on_the_map():

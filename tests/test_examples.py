@@ -41,6 +41,7 @@ def test_the_gallery_draws_every_clusterer(tmp_path, monkeypatch):
         ("plot_audit", {"MOON": 60}),
         ("plot_answers", {"QUESTIONS": 90}),
         ("plot_graph", {"POINTS": 80}),
+        ("plot_grid", {"POINTS": 60, "RUNS": 3}),
         ("plot_cells", {"RUNS": 3}),
         ("plot_distances", {}),
     ],
@@ -55,5 +56,5 @@ def test_short_forms_of_the_examples_draw_their_picture(
         assert hasattr(example, option)
         monkeypatch.setattr(example, option, value)
     example.main()
-    assert [path.suffix for path in (tmp_path / "images").iterdir()] == [".png"]
+    assert {path.suffix for path in (tmp_path / "images").iterdir()} == {".png"}
     assert capsys.readouterr().out

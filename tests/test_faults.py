@@ -216,7 +216,7 @@ def test_blank_lines_and_a_byte_order_mark_are_no_rows(folder):
 @both
 def test_quote_that_does_not_close(folder, how):
     write_lines("x.csv", 6000, '"1,2')
-    refused("x.csv", "quotes that do not close", how)
+    refused("x.csv", "quotes that do not close.*: EOF inside string.* Correct the file there", how)
 
 
 @both

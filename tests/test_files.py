@@ -288,7 +288,7 @@ def test_blocks_of_text_are_the_same_by_pyarrow_and_by_pandas(tmp_path, monkeypa
     monkeypatch.setattr(delimited, "parse_csv", lambda *how: parsed.append(how) or parse(*how))
     by_arrow = [frame for _, frame in source.frames(97)]
     n_by_pandas = len(parsed)
-    monkeypatch.setattr("clustertrust.files.sources.arrow_parser", lambda *how: None)
+    monkeypatch.setattr("clustertrust.files.text_sources.arrow_parser", lambda *how: None)
     by_pandas = [frame for _, frame in source.frames(97)]
     # The first rows show the types; blocks with text among numbers are left to pandas.
     assert n_by_pandas == 1 if "late" not in names else 1 < n_by_pandas < len(by_pandas)
@@ -329,7 +329,9 @@ def test_control_characters_in_spreadsheets_are_refused_with_their_place(tmp_pat
 
 def test_two_columns_with_a_semicolon_and_decimal_commas(tmp_path):
     path = tmp_path / "two.csv"
-    path.write_text("age;price\n" + "".join(f"{30 + i};{i},25\n" for i in range(20)))
+    path.write_text(
+        "age;price\n" + "".join(f"{30 + i};{i},25\n" for i in range(20)), encoding="utf-8"
+    )
     data = read_table(path).data
     assert_array_equal(data["age"], np.arange(30, 50))
     assert_array_equal(data["price"], np.arange(20) + 0.25)

@@ -450,7 +450,7 @@ def test_the_told_error_is_the_unbiased_spread_over_samples():
     own, one = cells.rows[cells.cell_of], SampledMeans(X, cells, seed=3)
     other = SampledMeans(X, cells, seed=4)
     apart = one.silhouettes(own, X)[0] - other.silhouettes(own, X)[0]
-    told = sampling_error(one, own, points=len(X), times=1)
+    told = sampling_error(one, cells, points=len(X), times=1)
     assert told == pytest.approx(np.sqrt((apart**2).mean() / 2), rel=1e-9)
 
 

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs
 
 from clustertrust import Ensemble, align_labels, audit, confidence
-from clustertrust._validation import is_noise
+from clustertrust._validation.labels import is_noise
 
 X, Y = make_blobs([40, 40, 40], centers=[(0, 0), (9, 0), (0, 9)], random_state=0)
 SIGNS = Y - 1  # three classes: -1, 0 and 1

@@ -230,7 +230,7 @@ def test_arrays_and_categories_by_position():
     assert_array_equal(found.scores_, cake().fit(table).scores_)
     as_numbers = cake().fit(numbers)
     assert not np.array_equal(as_numbers.scores_, found.scores_)
-    with pytest.raises(ValueError, match=r"names 'z', which is no column"):
+    with pytest.raises(ValueError, match=r"names 'z', which is not a column"):
         cake(metric=Metric("gower", {"categorical": ["z"]})).fit(numbers)
     with pytest.raises(ValueError, match="'weights', which metric='gower' does not take"):
         cake(metric=Metric("gower", {"weights": [1]})).fit(numbers)

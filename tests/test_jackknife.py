@@ -8,8 +8,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.cluster import KMeans
 
 from clustertrust import build_ensemble, confidence
-from clustertrust.fusion import Fusion, Product
+from clustertrust.ensemble.record import as_ensemble
+from clustertrust.fusion import Combined, Fusion, Harmonic, Product, Refined
+from clustertrust.geometry.base import Compute
 from clustertrust.scoring.jackknife import jackknife, standard_errors
+from clustertrust.scoring.model import build_model
 from clustertrust.scoring.settings import Scoring
 from clustertrust.stability import Stability
 
@@ -207,3 +210,27 @@ def test_stability_without_a_run_stays_a_share():
     assert sum(len(c) for c in seen if c.shape[1] == 3) == 1000
     assert min(c.min() for c in seen) == 0.0
     assert max(c.max() for c in seen) == 1.0
+
+
+@pytest.mark.parametrize("fusion", [Refined(), Combined(), Product()], ids=lambda own: own.name)
+def test_the_kernel_gives_what_any_fusion_gets(fusion):
+    X, labels = draw(3)
+    X, labels = X.repeat(50, axis=0), labels.repeat(50, axis=0)
+    rng = np.random.default_rng(0)
+    parts = tuple(rng.random((fusion.uses_persistence + fusion.uses_opinions, len(X))))
+    for part in parts:
+        part[-1] = np.nan
+
+    class Same(type(fusion)):
+        """Another class, of which nothing is known but how it is called."""
+
+    model = build_model(X, as_ensemble(labels), Scoring(Harmonic()))
+    cells = model.cells
+    given = cells.cell_of, model.stability(cells.rows), model.silhouettes()[0]
+    one, two, other = (
+        standard_errors(*given, Scoring(own, compute=Compute(n_jobs=jobs)), parts)
+        for own, jobs in ((fusion, 1), (fusion, 2), (Same(), 1))
+    )
+    assert_array_equal(one, two)
+    assert_allclose(one, other, rtol=1e-9, atol=1e-12)
+    assert np.isnan(one[-1]) == bool(parts)

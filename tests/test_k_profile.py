@@ -228,7 +228,7 @@ def test_where_the_higher_family_explains_it_no_k_is_recommended(blobs):
     assert (profile.best, profile.strongest) == (1, 3)
     assert profile.plausible == (1, 3)
     assert "1: no k stands out from one cloud" in profile.summary()
-    assert "\nFor 1: data without clusters stand out as far at some k (p = " in profile.summary()
+    assert "\nFor 1: data without clusters stand out as much at some k (p = " in profile.summary()
     assert f"\nFor {profile.strongest}: the most probable of the others; " in profile.summary()
     assert "If there are clusters, 3 clusters" in profile.summary()
 

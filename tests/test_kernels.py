@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 from clustertrust.cells import meet
 from clustertrust.distances.tiles import by_feature, by_point, in_fours, rounds, sums_by_cell
 from clustertrust.kernels import _numba, _numpy
-from clustertrust.kernels.rules import Rules
+from clustertrust.kernels.rules import Fusing, Rules
 
 BACKENDS = pytest.mark.parametrize("kernel", [_numba, _numpy], ids=["numba", "numpy"])
 
@@ -184,6 +184,54 @@ def test_silhouettes_equal_plain_ones(leaves_out, lone_zero, root):
     assert (nearest[own < 0] == -1).all()
     alone = (own[2] == 0) & (s[2] == 0)
     assert alone.sum() == (lone_zero * (own[2] == 0)).sum()
+
+
+@BACKENDS
+def test_sums_by_cell_are_those_of_the_points(kernel):
+    X, cell_of = data(50, 3), np.random.default_rng(0).integers(4, size=50)
+    base = data(4, 3, seed=2)
+    sums, squares = np.zeros((4, 3)), np.zeros(4)
+    for part in ((0, 20), (20, 50)):
+        kernel.cell_sums(X, cell_of, base, part, sums)
+        kernel.cell_squares(X, cell_of, base, part, squares)
+    for j in range(4):
+        away = X[cell_of == j] - base[j]
+        assert_allclose(sums[j], away.sum(axis=0), rtol=1e-12)
+        assert_allclose(squares[j], (away**2).sum(), rtol=1e-12)
+
+
+@BACKENDS
+def test_moments_leave_out_what_is_missing(kernel):
+    s = data(30, 5)
+    s[np.random.default_rng(0).random(s.shape) < 0.4] = np.nan
+    s[3], s[4, 1:] = np.nan, np.nan
+    mean, std = kernel.moments(s)
+    for i, row in enumerate(s):
+        there = row[np.isfinite(row)]
+        expected = (there.mean(), there.std()) if there.size else (np.nan, np.nan)
+        assert_allclose((mean[i], std[i]), expected, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.parametrize("harmonic", [False, True])
+def test_the_jackknife_from_sums_is_that_of_runs_left_out(harmonic, affine):
+    rng = np.random.default_rng(0)
+    counted = rng.random((40, 7)) < 0.8
+    counted[0, 2:], counted[1] = False, True
+    agree = rng.random((40, 7, 7)) < 0.7
+    agree = (agree | agree.transpose(0, 2, 1)) & counted[:, None] & counted[:, :, None]
+    sums = (agree & ~np.eye(7, dtype=bool)).sum(axis=2).astype(np.int32)
+    runs = counted.sum(axis=1)
+    c = sums.sum(axis=1) / np.maximum(1, runs * (runs - 1))
+    of = rng.integers(40, size=90)
+    of[:2] = 0, 1
+    s = np.where(counted[of], rng.uniform(-1, 1, size=(90, 7)), np.nan)
+    s[1] = -0.9  # far below 0
+    arguments = of, (c, sums, runs, counted), s, Fusing(harmonic, affine, 1.96)
+    ours, plain = _numba.jackknife(*arguments), _numpy.jackknife(*arguments)
+    assert_allclose(ours, plain, rtol=1e-9, atol=1e-12)
+    assert np.isnan(ours[:, of == 0]).all()
+    assert np.nanmax(ours) > 0.05
 
 
 def test_kernels_of_both_modules_are_the_same():

@@ -174,7 +174,6 @@ def test_columns_are_standardised_as_in_memory(table, tmp_path):
     ("more", "what"),
     [
         (["--separator", ";"], "has no such column; it has name,a,b,c,d,kind"),
-        (["--no-header"], "does not allow --no-header"),
         (["--format", "tsv"], "does not allow --format tsv"),
         (["--array", "x"], "does not allow --array"),
         (["--resample", "0.5"], "set --left-out predict"),
@@ -376,8 +375,54 @@ def test_text_in_blocks_is_laid_out_as_it_is(tmp_path, layout):
         assert done.exit_code == 0, done.output
         assert "passes over" in done.output  # in blocks
         assert (told in done.output) == (name == "other" and not more)
-        written.append((tmp_path / "s.csv").read_bytes())
+        # Results are written as the data are.
+        mark = "," if name == "plain" else separator
+        written.append((tmp_path / "s.csv").read_text(encoding="utf-8").replace(mark, ","))
     assert written[0] == written[1] == written[2]
+
+
+def _as_r_writes(table):
+    """A table whose rows have names, and the names no column name."""
+    names, *lines = table.to_csv(index=False).splitlines()
+    return "\n".join([names, *(f"r{i},{line}" for i, line in enumerate(lines))])
+
+
+FORMS = {
+    "blanks": lambda table: table.rename(columns={"a": " a ", "b": "b "}).to_csv(index=False),
+    "no names": lambda table: table[["a", "b"]].to_csv(index=False, header=False),
+    "names of rows": _as_r_writes,
+    "tabs": lambda table: table.to_csv(index=False, sep="\t"),
+    "decimal commas": lambda table: table.to_csv(index=False, sep=";", decimal=","),
+    "byte order mark": lambda table: f"\ufeff{table.to_csv(index=False)}",
+    "windows": lambda table: table.to_csv(index=False, lineterminator="\r\n"),
+    "quotes": lambda table: table.to_csv(index=False, quoting=1),
+    "late texts": lambda table: table.assign(
+        b=[*table["b"].astype(str)[:-3], "n/a", "?", "-"]
+    ).to_csv(index=False),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_large_text_is_read_as_a_small_one(tmp_path, form):
+    rng = np.random.default_rng(0)
+    side = rng.integers(3, size=6000)
+    table = pd.DataFrame(rng.normal(size=(6000, 2)) + 9 * side[:, None], columns=["a", "b"])
+    table["town"] = np.array(["Bonn", "Rome", "Oslo"])[side]
+    (tmp_path / "x.csv").write_bytes(FORMS[form](table).encode())
+    plans, tops = [], []
+    for memory in ("1000", "1"):
+        out = tmp_path / f"{memory}.csv"
+        options = ["-k", "3", "--runs", "2", "--geometry", "rms", "--only-scores", "--json"]
+        done = score(tmp_path / "x.csv", *options, "--memory", memory, "--out", out)
+        assert done.exit_code == 0, done.output
+        found = json.loads(done.stdout)
+        assert ("passes" in found) == (memory == "1")
+        plans.append(json.dumps(found["plan"]).replace("Unnamed: 0", "id"))
+        tops.append(out.read_text(encoding="utf-8").splitlines()[0].replace("Unnamed: 0", "id"))
+        assert len(out.read_text(encoding="utf-8").splitlines()) == 6001
+    if form != "names of rows":  # which are called id in a small one
+        assert plans[0] == plans[1]
+    assert tops[0] == tops[1]
 
 
 def test_a_wrong_encoding_in_blocks_says_what_to_name(tmp_path):
@@ -406,7 +451,7 @@ def test_robust_scales_of_an_array_in_blocks_are_measured(tmp_path):
 
 
 def test_the_page_shows_the_sample_under_its_names_and_as_it_was_read(table, tmp_path, monkeypatch):
-    from clustertrust.cli import large
+    from clustertrust.cli import writing
 
     monkeypatch.setattr("clustertrust.streaming.stream.SAMPLE_POINTS", 1000)
     seen = {}
@@ -421,7 +466,7 @@ def test_the_page_shows_the_sample_under_its_names_and_as_it_was_read(table, tmp
         )
         path.write_text("")
 
-    monkeypatch.setattr(large, "write_page", write_page)
+    monkeypatch.setattr(writing, "write_page", write_page)
     done = score(table / "x.csv", *OPTIONS, "--standardize", "--report", tmp_path / "r.html")
     assert done.exit_code == 0, done.output
     frame = pd.read_csv(table / "x.csv", dtype={"name": str}).set_index("name")

@@ -7,7 +7,7 @@ from structure import SOURCE, cycles, imports
 
 # From the ground up. Rooms of one layer do not import each other.
 LAYERS = (
-    ("_errors", "_interrupts", "_palette", "_shares", "_types", "columns"),
+    ("_errors", "_html", "_interrupts", "_palette", "_shares", "_types", "columns"),
     ("_dask", "_parallel", "_progress", "_validation", "kernels", "notes", "storage"),
     (
         "_devices",
@@ -30,9 +30,10 @@ LAYERS = (
     ("chance",),
     ("answers", "auditing", "streaming"),
     ("building", "model_files"),
+    ("_fitted",),
     ("baselines", "estimator"),
     ("cell_data", "null"),
-    ("cell_sweep", "k_profile"),
+    ("cell_results", "cell_sweep", "k_profile"),
     ("anndata",),
     ("displays",),
     ("topics",),

@@ -1,4 +1,4 @@
-"""Neighbours that users have beside us: scikit-learn's routing, joblib, skops, Arrow tables.
+"""Neighbours that users have beside us: scikit-learn's routing, joblib, skops, dask-ml, Arrow tables.
 
 `neighbours.py` has those that take an environment of their own (make test-neighbours).
 """
@@ -44,6 +44,17 @@ def test_joblib_keeps_a_fitted_model_and_maps_it(cake, tmp_path):
     again = joblib.load(tmp_path / "cake.joblib", mmap_mode="r")
     assert_array_equal(again.score_samples(FLOWERS), cake.score_samples(FLOWERS))
     assert again.explain(3) == cake.explain(3)
+
+
+@pytest.mark.filterwarnings("default")  # theirs are not ours
+def test_dask_ml_predicts_in_parallel(cake):
+    da = pytest.importorskip("dask.array")
+    wrappers = pytest.importorskip("dask_ml.wrappers")
+    points = FLOWERS.to_numpy()
+    model = wrappers.ParallelPostFit(CAKE(3, n_runs=4, random_state=0)).fit(points)
+    labels = model.predict(da.from_array(points, chunks=(40, 4)))
+    assert isinstance(labels, da.Array)
+    assert_array_equal(labels.compute(), cake.predict(FLOWERS))
 
 
 def test_metadata_routing_finds_nothing_to_route(cake):

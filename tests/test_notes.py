@@ -144,7 +144,7 @@ def test_clusters_of_one_point_are_named_in_memory_and_in_blocks():
     table.loc[7, "label"] = 5
     (note,) = summary_of(table, at=Cut(0.45, "given")).notes
     assert str(note) == (
-        "Cluster 5 has a single point, which may be an outlier. To clip outliers, say "
+        "Cluster 5 has a single point, which may be an outlier. To clip outliers, use "
         "TablePreparer(…, scale='robust')."
     )
     tally = Tally(Cut(0.45, "given"))

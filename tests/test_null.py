@@ -287,7 +287,7 @@ def test_points_far_out_are_named_and_one_cloud_without_them_is_none_the_more_st
     X = pd.DataFrame(with_outliers(6))
     with pytest.warns(
         UserWarning,
-        match=r"6 points lie far from all others: 3, 4, 5, 6, 7, 8\. .*ask again without",
+        match=r"6 points lie far from all others: 3, 4, 5, 6, 7, 8\. .*test again without",
     ):
         null = null_reference(X, 2, **FEW)
     assert null.structured  # six points make it so
@@ -461,7 +461,7 @@ def test_a_summary_quotes_other_tests_and_where_they_disagree():
         cake.summary(tests=[3])
 
 
-def test_a_summary_quotes_a_choice_of_k():
+def test_a_summary_and_a_page_quote_a_choice_of_k(tmp_path):
     cake = CAKE(8, n_runs=5, random_state=0).fit(BLOBS)
     profile = choose_k(BLOBS, range(2, 5), CAKE(random_state=0), null=None)
     text = cake.summary(tests=[profile])
@@ -470,3 +470,10 @@ def test_a_summary_quotes_a_choice_of_k():
     other = choose_k(BLOBS[:-1], range(2, 5), CAKE(random_state=0), null=None)
     with pytest.raises(ValueError, match="rows, and these are"):
         cake.summary(tests=[other])
+    with pytest.raises(ValueError, match="rows, and these are"):
+        cake.report(tmp_path / "page.html", tests=[other])
+    assert not (tmp_path / "page.html").exists()
+    cake.report(tmp_path / "page.html", tests=iter([profile]))
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "choose_k: " in page
+    assert "this fit has 8 clusters" in page

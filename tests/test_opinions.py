@@ -169,5 +169,7 @@ def test_wrong_parameters_are_named(options, error, message):
 
 
 def test_sparse_points_are_refused_with_a_way_out():
-    with pytest.raises(ValueError, match=r"fusion='combined' takes no sparse data.*TruncatedSVD"):
+    with pytest.raises(
+        ValueError, match=r"fusion='combined' does not take sparse data.*TruncatedSVD"
+    ):
         CAKE(3, fusion="combined", **OPTIONS).fit(csr_array(X))

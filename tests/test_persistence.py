@@ -23,6 +23,7 @@ from templates import choose_k, null_reference
 
 import clustertrust
 from clustertrust import CAKE, confidence
+from clustertrust._mixtures import Components
 from clustertrust.displays import ConvergenceDisplay, StabilityGeometryDisplay
 from clustertrust.fusion import FUSIONS, harmonic, refined
 from clustertrust.persistence import MISTAKEN, noise_weight, persistence, refine
@@ -158,6 +159,30 @@ def test_a_step_is_that_of_scikit_learns_mixture():
     assert_allclose(
         first.persistence(X, labels), mixture.predict_proba(Z)[np.arange(200), labels], rtol=1e-9
     )
+
+
+@pytest.mark.parametrize("apart", [0, 3, 200])
+def test_densities_are_those_of_scipy_where_they_count(apart):
+    """Together, in part picked out, and almost none but the own; tight, wide and long clusters."""
+    rng = np.random.default_rng(apart)
+    means = apart * rng.normal(size=(6, 4)) + rng.normal(size=(6, 4))
+    roots = rng.normal(size=(6, 4, 4)) * np.array([0.01, 0.1, 1, 1, 3, 9])[:, None, None]
+    covariances = roots @ roots.transpose(0, 2, 1) + 1e-4 * np.eye(4)
+    shares = rng.dirichlet(np.ones(6))
+    Z = np.concatenate(
+        [rng.multivariate_normal(m, c, 50) for m, c in zip(means, covariances, strict=True)]
+    )
+    found = Components(shares, means, covariances).densities.log_joint(Z)
+    wanted = np.array(
+        [
+            np.log(share) + multivariate_normal.logpdf(Z, mean, covariance)
+            for share, mean, covariance in zip(shares, means, covariances, strict=True)
+        ]
+    )
+    counts = wanted > wanted.max(axis=0) - 40
+    assert_allclose(found[counts], wanted[counts], rtol=1e-6, atol=1e-6)
+    assert (found[~counts] <= wanted[~counts] + 1e-3).all()
+    assert (np.isinf(found).mean() > 0.5) == (apart == 200)
 
 
 def test_a_wide_cluster_takes_back_what_was_cut_off():
@@ -426,14 +451,14 @@ def test_distances_and_sparse_data_are_refused():
         lambda: confidence(csr_array(X), [[0, 1] * 100, [0, 1] * 100], fusion="refined"),
     ):
         with pytest.raises(
-            ValueError, match=r"fusion='refined' takes no sparse data.*TruncatedSVD"
+            ValueError, match=r"fusion='refined' does not take sparse data.*TruncatedSVD"
         ):
             call()
 
 
 @pytest.mark.parametrize("method", ["predict", "score_samples", "score", "judge"])
 def test_new_points_are_not_sparse_either(cake, method):
-    with pytest.raises(ValueError, match=r"fusion='refined' takes no sparse data"):
+    with pytest.raises(ValueError, match=r"fusion='refined' does not take sparse data"):
         getattr(cake, method)(csr_array(X))
 
 

@@ -75,6 +75,14 @@ def test_numbers_are_those_of_pandas():
     assert_allclose(cities, 1, rtol=0.02)  # gaps are filled with means, which vary less
 
 
+@pytest.mark.parametrize("size", [40, 10_000])
+def test_values_whose_squares_overflow_are_refused_by_name(size):
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(size, 2)), columns=["x", "y"])
+    table["x"] *= 1e307
+    with pytest.raises(ValueError, match=r"The column 'x' has values so large .* drop"):
+        TablePreparer().fit(table)
+
+
 def test_rows_that_are_no_points_are_named():
     frame = shop()
     total = dict.fromkeys(frame.columns) | {"name": "Total", "a": 12.0, "b": 3.0, "age": 9}

@@ -345,11 +345,11 @@ def test_the_policy_allows_this_script_alone(cake, tmp_path):
 
 def test_a_failed_write_leaves_the_old_file(cake, tmp_path, monkeypatch):
     file = tmp_path / "report.html"
-    file.write_text("old")
+    file.write_text("old", encoding="utf-8")
     monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
     with pytest.raises(OSError, match="disk full"):
         cake.report(file)
-    assert file.read_text() == "old"
+    assert file.read_text(encoding="utf-8") == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
 
 

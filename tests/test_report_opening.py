@@ -215,7 +215,7 @@ def test_the_page_of_choose_k(visit, tmp_path):
     assert page.locator("h1").inner_text() == HOSTILE
     assert page.locator("#verdict").inner_text() == profile.verdict()
     assert "never 1" in page.locator("#gate").inner_text()
-    bars = page.locator("rect:has(title)")
+    bars = page.locator(".wide rect:has(title)")
     assert bars.evaluate_all("(all) => all.map((bar) => bar.getAttribute('class'))") == [
         "best" if k == profile.best else "plausible" if k in profile.plausible else "other"
         for k in (2, 3, 4)
@@ -226,6 +226,14 @@ def test_the_page_of_choose_k(visit, tmp_path):
         sizes = [group.locator("circle").count() for group in picture.locator("g").all()]
         assert sizes == np.bincount(labels[k]).tolist()
     assert violations(page) == []
+    # On a phone another chart is shown, whose letters are as large.
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert not bars.first.is_visible()
+    heights = page.locator(".narrow text").evaluate_all(
+        "(all) => all.map((text) => text.getBoundingClientRect().height)"
+    )
+    assert min(heights) > 11
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
     with pytest.raises(ValueError, match="belong together"):
         profile.report(tmp_path / "k.html", view=X[:, :2])
 
@@ -247,6 +255,15 @@ def test_the_command_writes_both_pages(tmp_path, monkeypatch):
     for file in ("first.html", "second.html"):
         assert '"names":{"0":"small"}' in Path(file).read_text(encoding="utf-8")
     assert '"score_shares":{"data":' in Path("first.html").read_text(encoding="utf-8")
+    # Scores in a file do not say what data without clusters reach.
+    assert "The page has no verdict" in done.output
+    assert '"verdict":"Not tested for structure' in Path("second.html").read_text(encoding="utf-8")
+    typed = "score iris.csv -k 3 --runs 3 --json"
+    said = json.loads(CliRunner().invoke(cli, typed.split()).output)
+    again = f"report s.csv --data iris.csv --chance {said['chance']} --out third.html"
+    assert "no verdict" not in CliRunner().invoke(cli, again.split()).output
+    verdict = json.dumps(said["verdict"], ensure_ascii=False)
+    assert f'"verdict":{verdict}' in Path("third.html").read_text(encoding="utf-8")
 
 
 # In a browser, as a person uses it
@@ -257,6 +274,17 @@ def test_verdict_columns_and_filters(visit, mixed, people):
     page = visit(file)
     assert page.locator("#verdict").inner_text().startswith("Clear structure: ")
     assert page.locator("#picture svg").is_visible()
+    assert page.locator("#facts").inner_text().startswith("120 points · 3 columns clustered · 3 ")
+    kept = frame.assign(kept=frame["score"] > 0.87).groupby("label")["kept"].mean()
+    kinds = {"Sound": kept >= 0.8, "Mixed": (kept >= 0.5) & (kept < 0.8), "Weak": kept < 0.5}
+    kinds = {f"{kind} clusters": which for kind, which in kinds.items() if which.any()}
+    assert page.locator("#soundness dt").all_inner_texts() == list(kinds)
+    for named, which in zip(page.locator("#soundness dd").all(), kinds.values(), strict=True):
+        shares = kept[which].sort_values(ascending=False, kind="stable")
+        assert named.locator("button").all_inner_texts() == shares.index.map(str).tolist()
+        assert [
+            float(text.strip(" \xa0%")) for text in named.locator("small").all_inner_texts()
+        ] == [int(100 * share + 0.5) for share in shares]
     assert page.locator("#columns-said").inner_text().startswith("1 to check, 2 clustered")
     assert page.locator("#chosen").inner_text().startswith("Nothing is filtered")
     card = page.locator('.column[data-column="plan"]')
@@ -295,6 +323,10 @@ def test_verdict_columns_and_filters(visit, mixed, people):
 def test_clusters_get_names_and_a_row_its_panel(visit, mixed, people):
     cake, _, file, _ = mixed
     page = visit(file)
+    shown = page.locator("#profile dd").evaluate_all(
+        "(all) => all.map((one) => one.querySelectorAll('img').length)"
+    )
+    assert shown == [4, 4, 4]  # pictures of typical rows
     page.locator("#clusters").get_by_role("button", name="1", exact=True).click()
     page.locator("#cluster-name").fill(HOSTILE)
     page.locator("#cluster-name").press("Enter")
@@ -352,3 +384,55 @@ def test_an_audit_begins_with_suspected_labels(visit, tmp_path):
     assert "species" not in page.locator("#profile").inner_text()
     page.set_viewport_size({"width": 390, "height": 844})
     assert violations(page) == []
+
+
+def tab_to(page, found, most=150):
+    """Press Tab until the element in focus satisfies a condition; each on the way has a ring."""
+    for _ in range(most):
+        page.keyboard.press("Tab")
+        state = page.evaluate(
+            f"""() => {{
+              const at = document.activeElement, look = getComputedStyle(at), box = at.getBoundingClientRect();
+              const seen = box.bottom > 0 && box.top < innerHeight && look.outlineStyle !== "none";
+              return [({found})(at), seen, at.outerHTML.slice(0, 100)];
+            }}"""
+        )
+        assert state[1], state[2]
+        if state[0]:
+            return
+    raise AssertionError(f"Tab does not reach {found}")
+
+
+def test_the_page_by_keyboard_alone(visit, mixed, people):
+    _, frame, file, _ = mixed
+    page = visit(file)
+    tab_to(page, "(at) => at.closest('[data-column=plan]') && at.textContent.includes('plus')")
+    page.keyboard.press("Enter")
+    settle(page)
+    n_plus = (people["plan"] == "plus").sum()
+    assert page.locator("#chosen b").inner_text() == f"{n_plus} points with plan plus"
+    tab_to(page, "(at) => at.id === 'clear'")
+    page.keyboard.press("Enter")
+    settle(page)
+    page.locator("#slider").focus()  # what follows starts above the table of clusters
+    tab_to(page, "(at) => at.closest('#clusters') && at.textContent === '2'")
+    page.keyboard.press("Enter")
+    settle(page)
+    tab_to(page, "(at) => at.id === 'cluster-name'")
+    page.keyboard.type("the third")
+    page.keyboard.press("Enter")
+    settle(page)
+    assert page.locator("#profile-title").inner_text() == "What sets cluster the third apart"
+    tab_to(page, "(at) => at.closest('#points tbody')")
+    name = page.evaluate("document.activeElement.textContent")
+    page.keyboard.press("Enter")
+    assert page.locator("#point-title").inner_text().endswith(name)
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.textContent") == name  # back where it was opened
+    page.locator("#show").focus()
+    tab_to(page, "(at) => at.id === 'download-table'")
+    with page.expect_download() as waiting:
+        page.keyboard.press("Enter")
+    rows = pd.read_csv(waiting.value.path())
+    assert set(rows["label_name"]) == {"the third"}
+    assert len(rows) == (frame["label"] == 2).sum()

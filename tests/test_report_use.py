@@ -256,6 +256,9 @@ def test_kept_and_dropped_differ_for_every_eye(colors, simulation):
         f = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
         return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
 
+    # The ramp of plots: what is low differs from what is high, step by step.
+    ramp = _palette.LIGHT_SCORES if colors is _palette.LIGHT else _palette.DARK_SCORES
+    assert min(np.linalg.norm(lab(a) - lab(b)) for a, b in zip(ramp, ramp[2:], strict=False)) > 30
     for kept in ("kept", "kept-soft"):
         for dropped in ("dropped", "dropped-soft"):
             assert np.linalg.norm(lab(colors[kept]) - lab(colors[dropped])) > 65

@@ -523,7 +523,7 @@ def test_one_cluster_is_near_to_no_other():
         -1
     ]  # alone, beside two others
     assert told.startswith(
-        "Stable but isolated: the runs agree on it, but its own cluster is hardly nearer"
+        "Stable but isolated: the runs agree on it, but its own cluster is barely nearer"
     )
 
 

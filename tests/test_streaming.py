@@ -3,6 +3,7 @@ threads and the file.
 """
 
 import gc
+import os
 from dataclasses import replace
 from math import fsum
 from pathlib import Path
@@ -23,7 +24,8 @@ from clustertrust import CAKE, Ensemble, Runs, confidence
 from clustertrust.cells import meet
 from clustertrust.distances.dissimilarity import cluster_moments
 from clustertrust.files.delimited import EXACT
-from clustertrust.files.sources import ArraySource, ParquetSource
+from clustertrust.files.file_sources import ParquetSource
+from clustertrust.files.sources import ArraySource
 from clustertrust.files.tables import FORMATS, open_source, read_table, write_table
 from clustertrust.geometry import Centroid
 from clustertrust.matching import match_runs
@@ -373,6 +375,30 @@ def test_arrays_on_disk_go_when_they_are_needed_no_more(points, tmp_path):
     del cake
     gc.collect()
     assert not folders[1].exists()
+
+
+@pytest.mark.usefixtures("small_memory")
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="it says which files are mapped")
+def test_no_file_is_deleted_while_it_is_mapped(points, tmp_path, monkeypatch):
+    """Windows refuses that, and the file would stay for good."""
+    np.save(tmp_path / "x.npy", points)
+    real = os.unlink
+
+    def unlink(path, **how):
+        if str(path) in Path("/proc/self/maps").read_text():
+            raise PermissionError(13, "in use", str(path))
+        real(path, **how)
+
+    monkeypatch.setattr(os, "unlink", unlink)
+    cake = CAKE(4, n_runs=3, random_state=0).fit(tmp_path / "x.npy")
+    scores = cake.scores_
+    folder = Path(scores.filename).parent
+    del cake
+    gc.collect()
+    assert [path.name for path in folder.iterdir()] == [Path(scores.filename).name]
+    del scores
+    gc.collect()
+    assert not folder.exists()
 
 
 @pytest.mark.usefixtures("small_memory")

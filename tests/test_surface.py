@@ -10,6 +10,7 @@ from structure import (
     PUBLIC,
     ROOT,
     SOURCE,
+    members,
     public_lines,
     public_object,
     reference_names,
@@ -48,7 +49,7 @@ def test_a_public_name_is_in_all_of_its_module_and_has_a_docstring(name):
     assert not text.startswith(f"{own}(")
     undocumented = [
         member
-        for member, value in (vars(thing) if inspect.isclass(thing) else {}).items()
+        for member, value in (members(thing) if inspect.isclass(thing) else {}).items()
         if not member.startswith("_")
         and (inspect.isfunction(value) or isinstance(value, classmethod | property))
         and not inspect.getdoc(value)

@@ -51,7 +51,7 @@ RNG = np.random.default_rng(1)
 @pytest.mark.parametrize(
     ("name", "values", "option"),
     [
-        ("level", RNG.integers(1, 5, N), "category"),  # few integers
+        ("habitat", RNG.integers(1, 5, N), "category"),  # few integers
         ("hospital", RNG.integers(1, 30, N), "category"),  # named as a group
         ("tree", np.repeat(np.arange(24), 3)[RNG.permutation(N)], "drop"),  # a balanced panel
         ("herd", RNG.permutation(np.arange(N) % 17) + 1, "category"),  # all of 1 to 17
@@ -83,7 +83,7 @@ def test_a_doubtful_decision_is_pointed_at_until_it_is_decided(name, values, opt
     assert doubts(frame) == {name: option}
     plan = look(frame)
     assert f"Please check {name}: " in plan.summary()
-    assert plan.summary().endswith(f" If so, say {option}=[{name!r}].")
+    assert plan.summary().endswith(f" If so, use {option}=[{name!r}].")
     assert doubts(frame, **{option: (name,)}) == {}
     assert doubts(frame, keep=(name,)) == {}  # a user who says so is not asked again
 
@@ -127,7 +127,7 @@ def test_zeros_that_cannot_be_are_asked_about_and_can_be_named(folder):
     told = run("score", "x.csv", *FAST).stdout
     line = next(line for line in told.splitlines() if line.startswith("Please check"))
     assert "insulin: 0 cannot be measured, and may stand for a missing value" in line
-    assert line.endswith("If so, say --na insulin=0.")
+    assert line.endswith("If so, use --na insulin=0.")
     found = json.loads(run("score", "x.csv", *FAST, "--na", "insulin=0", "--json").stdout)
     columns = {column["name"]: column for column in found["plan"]["columns"]}
     assert columns["insulin"]["n_missing"] == 36
@@ -231,13 +231,13 @@ def test_columns_that_say_the_same_are_pointed_at():
 def test_the_answer_can_be_left_out_or_audited(folder):
     table(species=RNG.choice(["x", "y"], N)).to_csv("x.csv", index=False)
     told = run("score", "x.csv", *FAST).stdout
-    assert "say --drop species, or audit it with --labels-column species.\n" in told
-    assert "say --drop species.\n" in run("choose-k", "x.csv", "-k", "2:3", "--no-null").stdout
+    assert "use --drop species, or audit it with --labels-column species.\n" in told
+    assert "use --drop species.\n" in run("choose-k", "x.csv", "-k", "2:3", "--no-null").stdout
 
 
 def test_at_most_five_lines_ask_to_check_something():
     rng = np.random.default_rng(0)
-    frame = table(level=rng.integers(1, 5, N), hospital=rng.integers(1, 30, N))
+    frame = table(habitat=rng.integers(1, 5, N), hospital=rng.integers(1, 30, N))
     frame = frame.assign(date=rng.uniform(60, 70, N), Freq=rng.integers(0, 400, N))
     frame = frame.assign(fid=rng.integers(0, 40, N), wgt=rng.uniform(1, 2, N), twin=frame["a"])
     plan = look(frame)
@@ -253,7 +253,7 @@ def test_columns_with_the_same_doubt_share_a_line(folder):
     )
     told = run("score", "x.csv", *FAST).stdout
     line = "Please check p, q: few different integers, which may be codes."
-    assert f"{line} If so, say --category p,q." in told.splitlines()
+    assert f"{line} If so, use --category p,q." in told.splitlines()
     told = json.loads(run("score", "x.csv", *FAST, "--json").stdout)
     checks = [column.get("check", "") for column in told["plan"]["columns"]]
     assert [bool(check) for check in checks] == [False, False, True, True]
@@ -318,7 +318,9 @@ def numbers(rows=40, d=3):
 def test_prose_above_the_table_is_left_out(folder):
     prose = [f"Note {i}:,text" for i in range(14)]
     prose.insert(3, 'Description:,"a text\n\nof several lines"')
-    Path("x.csv").write_text("\n".join([*prose, "====", numbers(d=6).to_csv(index=False)]))
+    Path("x.csv").write_text(
+        "\n".join([*prose, "====", numbers(d=6).to_csv(index=False)]), encoding="utf-8"
+    )
     result = run("score", "x.csv", *FAST, "--out", "s.csv")
     assert "lines above the names left out" in result.stdout
     assert len(pd.read_csv("s.csv")) == 40
@@ -349,7 +351,7 @@ def test_a_first_point_among_names_is_pointed_at(folder):
     frame.to_csv("x.csv", index=False, header=False)
     told = run("score", "x.csv", *FAST).stdout
     assert "Read: the first line as names (" in told
-    assert "Please check: if it is the first point, say --no-header." in told
+    assert "Please check: if it is the first point, use --no-header." in told
     years = numbers().set_axis(["1990", "1991", "1992"], axis=1).assign(city="Rome")
     years.to_csv("y.csv", index=False)
     assert "first line" not in run("score", "y.csv", *FAST).stdout
@@ -523,3 +525,106 @@ def test_what_gowers_distance_does_itself_is_refused(folder, typed):
     how = ["--clusterer", "kmedoids", "--metric", "gower"]
     told = run("score", "x.csv", *FAST, *how, *typed, code=2).stderr
     assert f"skips missing values; leave out {typed[0]}." in told
+
+
+def test_codes_of_groups_are_told_from_amounts_by_how_often_values_occur():
+    rng = np.random.default_rng(3)
+    # Years of school, one peak at 12 with a heap at 16; wards of random sizes, 1 to 20.
+    years = np.clip(np.round(rng.normal(12, 3, 600)), 1, 20)
+    years[:40] = 16
+    wards = rng.choice(np.arange(1, 21), 600, p=rng.dirichlet(np.ones(20) * 3))
+    frame = pd.DataFrame({"a": rng.normal(size=600), "yy": years, "ww": wards})
+    assert doubts(frame) == {"ww": "category"}
+    assert doubts(frame.rename(columns={"yy": "miles.city"})) == {"ww": "category"}
+    assert set(doubts(frame.rename(columns={"ww": "home.city"}))) == {"home.city"}
+
+
+def test_a_table_sorted_by_a_count_does_not_make_it_an_id():
+    rng = np.random.default_rng(4)
+    art = np.sort(rng.poisson(1.7, 400))
+    frame = pd.DataFrame({"art": art, "b": rng.normal(size=400), "c": rng.normal(size=400)})
+    assert doubts(frame) == {}
+    households = np.repeat(np.arange(70, 150), 5)
+    assert doubts(frame.assign(art=households)) == {"art": "drop"}
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "is_doubted"),
+    [
+        ("cp", np.repeat([0, 1, 2, 3], [143, 50, 87, 23]), True),  # kinds of pain
+        ("kids", np.repeat([0, 1, 2, 3], [143, 87, 50, 23]), False),
+        ("visits", np.repeat([0, 1, 2, 3, 4], [200, 60, 30, 6, 7]), False),  # no more than chance
+    ],
+)
+def test_integers_from_0_on_are_codes_where_a_value_between_is_rare(name, values, is_doubted):
+    rng = np.random.default_rng(5)
+    n = len(values)
+    frame = pd.DataFrame({"a": rng.normal(size=n), name: rng.permutation(values)})
+    assert (name in doubts(frame.assign(b=rng.normal(size=n)))) == is_doubted
+
+
+def test_items_on_one_scale_are_marks_and_not_codes():
+    rng = np.random.default_rng(6)
+    items = {name: rng.choice([1, 2, 3, 4, 5], 200, p=[0.3, 0.1, 0.2, 0.1, 0.3]) for name in "pqr"}
+    frame = pd.DataFrame({"a": rng.normal(size=200), **items})
+    assert doubts(frame) == {}
+    assert set(doubts(frame.drop(columns="r"))) == {"p", "q"}
+
+
+@pytest.mark.parametrize(
+    ("again", "reason"),
+    [
+        (lambda frame: np.log(frame["size"]), "says the same as size"),
+        (lambda frame: frame["town"].map({"x": 3, "y": 1, "z": 2}), "says the same as town"),
+        (lambda frame: frame["size"] + frame["a"], "is the sum of a to size"),
+    ],
+)
+def test_what_says_again_what_others_say_is_asked_about(again, reason):
+    rng = np.random.default_rng(7)
+    frame = pd.DataFrame({"a": rng.normal(size=N), "size": rng.lognormal(size=N)})
+    frame["town"] = rng.choice(["x", "y", "z"], N)
+    column = look(frame.assign(again=again(frame))).columns[-1]
+    assert reason in column.check
+    assert column.override_hint == "drop"
+
+
+def test_series_that_both_rise_do_not_say_the_same():
+    rng = np.random.default_rng(8)
+    frame = pd.DataFrame(np.cumsum(rng.exponential(size=(N, 2)), axis=0), columns=["gdp", "pop"])
+    assert doubts(frame) == {}
+
+
+@pytest.mark.parametrize("name", ["hhid", "provnum", "distcod"])
+def test_ids_whose_names_are_one_word_are_asked_about(name):
+    rng = np.random.default_rng(9)
+    assert doubts(table(**{name: rng.integers(30_000, 31_000, N)})) == {name: "drop"}
+
+
+def test_weights_of_rows_are_1_in_the_mean():
+    rng = np.random.default_rng(10)
+    weights = rng.uniform(0.2, 3, N)
+    assert doubts(table(weight=weights / weights.mean())) == {"weight": "drop"}
+    assert doubts(table(weight=60 * weights)) == {}
+
+
+def test_comments_that_are_mostly_equal_are_not_clustered():
+    texts = ["ok"] * (N - 6) + [f"the sensor was off at {hour} o'clock" for hour in range(6)]
+    for name in ("comment", "x"):
+        column = look(table(**{name: texts})).columns[-1]
+        assert (column.kind, column.use) == ("text", "ignored")
+        assert "free text" in column.reason
+    few = look(table(x=["red", "green"] * (N // 2))).columns[-1]
+    assert few.use == "category"
+
+
+def test_rows_that_repeat_others_are_counted():
+    frame = table()
+    (warning,) = look(pd.concat([frame, frame.head(5)], ignore_index=True)).warnings
+    assert "5 of 77 rows repeat another row in all columns" in warning
+    assert look(frame).warnings == ()
+    numbers = pd.DataFrame({"a": np.arange(12_000.0) ** 1.5, "b": np.sin(np.arange(12_000.0))})
+    with pytest.warns(UserWarning, match="rows that were looked at repeat another row"):
+        TablePreparer().fit(pd.concat([numbers, numbers.head(2000)], ignore_index=True))
+    # Rows of a few answers are equal by chance.
+    answers = pd.DataFrame(RNG.integers(1, 4, (200, 4)), columns=list("abcd"))
+    assert not any("repeat another" in text for text in look(answers).warnings)

@@ -504,16 +504,16 @@ def test_a_plan_is_written_edited_and_given_back(folder):
     run("score", "x.csv", *FAST, "--save-plan", "plan.json", "--out", "a.csv")
     run("score", "x.csv", *FAST, "--plan", "plan.json", "--out", "b.csv")
     assert Path("a.csv").read_bytes() == Path("b.csv").read_bytes()
-    plan = json.loads(Path("plan.json").read_text())
+    plan = json.loads(Path("plan.json").read_text(encoding="utf-8"))
     for column in plan["columns"]:
         column["use"] = "number" if column["name"] in "abc" else "ignored"
-    Path("plan.json").write_text(json.dumps(plan | {"scale": "none"}))
+    Path("plan.json").write_text(json.dumps(plan | {"scale": "none"}), encoding="utf-8")
     run("score", "x.csv", *FAST, "--plan", "plan.json", "--out", "c.csv")
     data = mixed_numbers("x.csv")
     expected = CAKE(3, n_runs=4, random_state=0).fit(data.to_numpy())
     assert_allclose(results("c.csv")["score"], expected.scores_, atol=1e-9)
     assert "leave out --id" in run("score", "x.csv", *FAST, "--plan", "plan.json", "--id", "name", code=2).stderr  # fmt: skip
-    Path("plan.json").write_text("{}")
+    Path("plan.json").write_text("{}", encoding="utf-8")
     assert "cannot be used" in run("score", "x.csv", *FAST, "--plan", "plan.json", code=1).stderr
 
 
@@ -527,7 +527,7 @@ def mixed_numbers(path):
 
 def test_the_users_columns_come_first_and_as_they_were(folder):
     lines = ["id,size,note,label", *(f'{i:03},{i % 7}.50,"n, {i}",x{i % 2}' for i in range(30))]
-    Path("x.csv").write_text("\n".join(lines))
+    Path("x.csv").write_text("\n".join(lines), encoding="utf-8")
     run("score", "x.csv", "-k", "2", "--runs", "3", "--keep", "size", "--out", "s.csv")
     found = pd.read_csv("s.csv", dtype=str)
     assert list(found.columns[:5]) == ["id", "size", "note", "label_input", "label"]
@@ -653,14 +653,14 @@ def test_decimal_commas_are_found_and_thousands_stay(folder):
 def test_titles_and_names_of_rows(folder):
     X, _ = clouds()
     text = "Clouds of 2026\nmeasured by us\n\n" + X.to_csv(index=False)
-    Path("x.csv").write_text(text)
+    Path("x.csv").write_text(text, encoding="utf-8")
     result = run("score", "x.csv", *FAST, "--out", "s.csv")
     assert "Read: 3 lines above the names left out." in result.stdout
     assert len(pd.read_csv("s.csv")) == 60
     run("score", "x.csv", *FAST, "--skip-rows", "3", "--out", "s.csv")
     assert len(pd.read_csv("s.csv")) == 60
     body = X.to_csv(header=False)
-    Path("r.csv").write_text("a,b,c\n" + body)  # as R's write.table has it
+    Path("r.csv").write_text("a,b,c\n" + body, encoding="utf-8")  # as R's write.table has it
     run("score", "r.csv", *FAST, "--scale", "none", "--out", "s.csv")
     assert_array_equal(results("s.csv")["score"], CAKE(3, n_runs=4, random_state=0).fit(X).scores_)  # fmt: skip
 

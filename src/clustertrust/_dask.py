@@ -61,7 +61,7 @@ def client_of_joblib() -> Any:
 
 @dataclass(frozen=True)
 class _Kept:
-    """A task that gives these data: the scheduler has it done again where they are lost."""
+    """A task that gives these data: the scheduler repeats it if they are lost."""
 
     data: Any
 
@@ -72,7 +72,7 @@ class _Kept:
 def run_on_workers(
     client: Any, function: Callable[..., Any], data: Any, jobs: Sequence[tuple[Any, ...]]
 ) -> Iterator[Any]:
-    """Yield function(data, *job) for each job, in order, worked on by the workers."""
+    """Yield function(data, *job) for each job, in order, computed by the workers."""
     delayed = importlib.import_module("dask").delayed
 
     # It travels once to each worker.
@@ -81,7 +81,7 @@ def run_on_workers(
 
 
 def results(client: Any, tasks: Sequence[Any]) -> Iterator[Any]:
-    """Yield what the Dask tasks come to, in order.
+    """Yield the results of Dask tasks, in order.
 
     Without a client Dask computes them wherever its settings say.
     """
@@ -120,7 +120,7 @@ def _result(client: Any, future: Any) -> Any:
 
 
 def _wait(client: Any, future: Any) -> None:
-    """Return when a future has come to an end; raise if nobody is left to bring it about."""
+    """Wait for a future; raise if no worker is left to compute it."""
     distributed = importlib.import_module("distributed")
     last_worker_seen = time.monotonic()
     while future.status in _UNFINISHED:

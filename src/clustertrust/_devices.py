@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from clustertrust._errors import ParameterError
-from clustertrust._validation import check_choice
+from clustertrust._validation.arguments import check_choice
 from clustertrust.kernels import _cupy
 
 # On a GPU distances are computed in single precision, unless double is asked for.

@@ -16,16 +16,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import solve_triangular
 from scipy.special import gammaln
 
 from clustertrust._parallel import blocks
 from clustertrust._types import Floats, Ints
 
 LEAST = np.finfo(np.float64).tiny
+# A density this much below the largest, as a logarithm, moves no digit of a sum of densities.
+NOTHING = 40.0
+# More pairs of points and components than this share are computed together, not picked out.
+PICKED = 0.3
 
 
 class Moments(NamedTuple):
@@ -71,15 +74,63 @@ class PointsByDifference:
         """Return squared distances to every mean in units of its covariance, (k, n)."""
         n, p = self.Z.shape
         out = np.zeros((len(means), n))
-        # The data have no spread at all, which not every SciPy can solve.
-        if not p:
-            return out
-        for j, root in enumerate(np.linalg.cholesky(covariances)):
-            whiten = solve_triangular(root, np.eye(p), lower=True).T
+        for j, whiten in enumerate(_whiteners(covariances)):
             for rows in row_blocks(n, p, k=1):
-                whitened = (self.Z[rows] - means[j]) @ whiten
-                out[j, rows] = np.einsum("ij,ij->i", whitened, whitened)
+                out[j, rows] = _squares(self.Z[rows], means[j], whiten)
         return out
+
+
+def _squares(Z: Floats, mean: Floats, whiten: Floats) -> Floats:
+    whitened = (Z - mean) @ whiten
+    return np.asarray(np.einsum("ij,ij->i", whitened, whitened))
+
+
+def _whiteners(covariances: Floats) -> Floats:
+    """Return the matrices (k, p, p) that give differences to means a covariance of 1."""
+    return np.linalg.inv(np.linalg.cholesky(covariances)).transpose(0, 2, 1)
+
+
+class Densities(NamedTuple):
+    """Gaussians as they are computed: log(share_j f_j) at the mean (k,), means, whiteners."""
+
+    peaks: Floats
+    means: Floats
+    whiteners: Floats
+
+    def log_joint(self, Z: Floats) -> Floats:
+        """Return log(share_j f_j(z)), (k, n); -inf where it is nothing beside the largest.
+
+        With many clusters a point is far from most. Its distance to a mean and the widest direction
+        of the covariance bound a density; only those that may count are computed.
+        """
+        n, p = Z.shape
+        out = np.full((len(self.means), n), -np.inf)
+        if not p:
+            return np.broadcast_to(self.peaks[:, None], out.shape)
+
+        def fill(j: int, rows: Any) -> None:
+            out[j, rows] = self.peaks[j] - 0.5 * _squares(Z[rows], self.means[j], self.whiteners[j])
+
+        most = self._bounds(Z)
+        first, everyone = most.argmax(axis=0), np.arange(n)
+        for j in range(len(out)):
+            fill(j, np.flatnonzero(first == j))
+        near = most > out[first, everyone] - NOTHING
+        near[first, everyone] = False
+        picked = near.mean() <= PICKED
+        for j, some in enumerate(near):
+            for rows in [np.flatnonzero(some)] if picked else row_blocks(n, p, k=1):
+                fill(j, rows)
+        return out
+
+    def _bounds(self, Z: Floats) -> Floats:
+        """Return what no log(share_j f_j(z)) exceeds, (k, n)."""
+        least = np.linalg.svd(self.whiteners, compute_uv=False).min(axis=1) ** 2
+        apart = self.means @ Z.T
+        apart *= -2
+        apart += np.einsum("ij,ij->i", Z, Z)
+        apart += (self.means**2).sum(axis=1)[:, None]
+        return np.asarray(self.peaks[:, None] - 0.5 * least[:, None] * np.maximum(apart, 0.0))
 
 
 @dataclass(frozen=True)
@@ -204,6 +255,12 @@ class Components(NamedTuple):
         p = self.means.shape[1]
         logdets = np.linalg.slogdet(self.covariances)[1]
         return np.asarray(-0.5 * logdets - 0.5 * p * np.log(2 * np.pi))
+
+    @property
+    def densities(self) -> Densities:
+        """What densities at points are computed from."""
+        whiteners = _whiteners(self.covariances)
+        return Densities(np.log(self.shares) + self.peaks, self.means, whiteners)
 
     def log_joint(self, squares: Floats, freedom: float | None = None) -> Floats:
         """log(share_j f_j(z)), (k, n), of Gaussians or Student's t with degrees of `freedom`.

@@ -1,19 +1,21 @@
 """What a notebook shows of a fitted estimator: its clusters in a table, its scores in a histogram.
 
-Colours of letters are the notebook's own, so that it can be read on light and dark pages.
+Colours of letters are the notebook's own, or grey, so that it can be read on light and dark pages.
 """
 
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from clustertrust._html import INK, html_picture, html_table
 from clustertrust._palette import BLUE, MISSING, VERMILION
 from clustertrust._types import Floats
-from clustertrust._validation import is_dask
+from clustertrust._validation.frames import is_dask
 from clustertrust.reasons import above
 
 if TYPE_CHECKING:
@@ -68,23 +70,17 @@ def _table(confidence: Confidence, kept: Any) -> str:
     rows = [_row(confidence, kept, label) for label in listed]
     more = int((sizes > 0).sum()) - len(listed)
     if more:
-        rows.append(f'<tr><td colspan="4">and {more} smaller ones</td></tr>')
-    head = "".join(f"<th>{name}</th>" for name in ("cluster", "points", "mean score", "kept"))
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+        rows.append((f"and {more} smaller ones", "", "", ""))
+    return html_table(("cluster", "points", "mean score", "kept"), rows)
 
 
-def _row(confidence: Confidence, kept: Any, label: int) -> str:
+def _row(confidence: Confidence, kept: Any, label: int) -> tuple[str, ...]:
     members = confidence.labels == label
     scores = confidence.scores[members]
     numbers = scores[~np.isnan(scores)]
     mean = f"{numbers.mean():.2f}" if numbers.size else "–"
-    cells = (
-        html.escape(str(confidence.label_names[label])),
-        f"{members.sum():,}",
-        mean,
-        f"{kept[members].mean():.0%}",
-    )
-    return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+    name = str(confidence.label_names[label])
+    return name, f"{members.sum():,}", mean, f"{kept[members].mean():.0%}"
 
 
 def _histogram(scores: Floats, threshold: float) -> str:
@@ -98,14 +94,12 @@ def _histogram(scores: Floats, threshold: float) -> str:
         if count
     )
     x = threshold * WIDTH
-    text = 'y="84" font-size="11" fill="currentColor"'
-    return (
-        f'<svg width="{WIDTH}" height="90" viewBox="0 0 {WIDTH} 90" role="img" '
-        f'aria-label="Histogram of the scores">{bars}'
-        f'<line x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{HEIGHT}" stroke="currentColor"/>'
-        f'<text x="0" {text}>0</text><text x="{WIDTH / 2}" {text} text-anchor="middle">score</text>'
-        f'<text x="{WIDTH}" {text} text-anchor="end">1</text></svg>'
+    shapes = (
+        f'{bars}<line x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{HEIGHT}" stroke="{INK}"/>'
+        f'<text x="0" y="84">0</text><text x="{WIDTH / 2}" y="84" text-anchor="middle">score</text>'
+        f'<text x="{WIDTH}" y="84" text-anchor="end">1</text>'
     )
+    return html_picture((WIDTH, 90), shapes, "Histogram of the scores")
 
 
 def _bar(j: int, share: float, part: tuple[float, float], color: str) -> str:
@@ -123,14 +117,8 @@ def _bar(j: int, share: float, part: tuple[float, float], color: str) -> str:
 
 def with_findings(page: str, found: str, rows: Iterable[tuple[str, ...]]) -> str:
     """Return the page of an audit: how many labels look wrong, and verdicts, below the scores."""
-    head = "".join(f"<th>{name}</th>" for name in ("cluster", "points", "look wrong", "verdict"))
-    body = "".join(
-        f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in rows
-    )
-    return (
-        f"{page}<div><b>Labels that look wrong: {html.escape(found)}</b>"
-        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-    )
+    table = html_table(("cluster", "points", "look wrong", "verdict"), rows)
+    return f"{page}<div><b>Labels that look wrong: {html.escape(found)}</b>{table}</div>"
 
 
 def profile_html(
@@ -143,15 +131,16 @@ def profile_html(
     bars = "".join(
         f'<rect x="{j * step:.1f}" y="{14 + HEIGHT * (1 - p):.1f}" width="{step - 4:.1f}" '
         f'height="{HEIGHT * p:.1f}" fill="{BLUE if k in likely else MISSING}"/>'
-        f'<text x="{(j + 0.5) * step - 2:.1f}" y="{HEIGHT + 28}" font-size="11" '
-        f'fill="currentColor" text-anchor="middle">{k}</text>'
+        f'<text x="{(j + 0.5) * step - 2:.1f}" y="{HEIGHT + 28}" '
+        f'text-anchor="middle">{k}</text>'
         for j, (k, p) in enumerate(pairs)
     )
-    width = step * len(pairs)
+    width = math.ceil(step * len(pairs))
     said = ", ".join(f"{k}: {p:.2f}" for k, p in pairs)
+    described = f"Probability of each number of clusters: {said}"
+    picture = html_picture((width, HEIGHT + 34), bars, described)
     return (
         f'<div style="margin:8px 0"><b>{html.escape(verdict)}</b><br>'
-        f'<svg width="{width:.0f}" height="{HEIGHT + 34}" viewBox="0 0 {width:.0f} {HEIGHT + 34}" '
-        f'role="img" aria-label="Probability of each number of clusters: {said}">{bars}</svg><br>'
+        f"{picture}<br>"
         "Probability of each number of clusters; plausible ones are blue.</div>"
     )

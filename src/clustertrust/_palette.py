@@ -1,7 +1,7 @@
 """The colours of report, plots and pictures: distinct with every kind of colour vision.
 
-Blue is kept and vermilion is not, categories take the eight colours of Okabe and Ito (yellow
-darkened, so that it shows on white), numbers take viridis.
+Blue is kept or sure and orange is not, categories take the eight colours of Okabe and Ito (yellow
+darkened, so that it shows on white), columns of numbers take viridis.
 """
 
 from __future__ import annotations
@@ -46,6 +46,16 @@ DARK = {
     "dropped-text": "#FFA366",
     "unscored": "#808995",
 }
+# Scores from low to high on light and on dark ground: the page cuts this ramp at its threshold, and
+# plots draw it as it is. The lightness of the middle is that of the soft colours.
+LIGHT_SCORES = (
+    LIGHT["dropped"],
+    LIGHT["dropped-soft"],
+    "#8A8A8A",
+    LIGHT["kept-soft"],
+    LIGHT["kept"],
+)
+DARK_SCORES = (DARK["dropped"], DARK["dropped-soft"], "#7C7C7C", DARK["kept-soft"], DARK["kept"])
 # Grey is dark on white, and light in the dark.
 _DARK_CATEGORIES = (*CATEGORIES[:-1], "#B8C0CA")
 

@@ -14,7 +14,9 @@ import pandas as pd
 from scipy import sparse
 
 from clustertrust._types import Floats, Ints
-from clustertrust._validation import check_floats, check_same_points, is_frame
+from clustertrust._validation.arguments import check_floats
+from clustertrust._validation.frames import is_frame
+from clustertrust._validation.rows import check_same_points
 
 # Extra directions and iterations, which make the first two accurate
 _MORE, _STEPS = 10, 7

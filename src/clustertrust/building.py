@@ -8,7 +8,7 @@ from typing import Any
 
 from clustertrust._devices import check_device, refuse_gpu, resolve_device, to_host
 from clustertrust._errors import ParameterTypeError
-from clustertrust._validation import is_dask
+from clustertrust._validation.frames import is_dask
 from clustertrust.ensemble.building import build_runs
 from clustertrust.ensemble.recipe import Recipe
 from clustertrust.ensemble.record import Ensemble
@@ -46,7 +46,7 @@ def build_ensemble(
         Number of clusters of each run, set as `n_clusters` or `n_components`. None: 8 for a named
         clusterer, the estimator's own value otherwise.
     n_runs : int or Runs
-        R, at least 2; :class:`~clustertrust.Runs` has more to say about the runs.
+        R, at least 2; :class:`~clustertrust.Runs` has more options.
     vary : dict, optional
         Values of parameters, of which each run draws one, such as ``{"n_neighbors": range(10,
         16)}``; "n_clusters" also means n_components, and replaces `n_clusters`. In a list of

@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from clustertrust._errors import ParameterError
-from clustertrust._validation import check_inside, check_list
+from clustertrust._validation.arguments import check_inside, check_list
 from clustertrust.building import build_ensemble
 from clustertrust.distances.links import as_distances
 from clustertrust.distances.metrics import as_metric
@@ -29,7 +29,7 @@ from clustertrust.results import Confidence
 # What the runs of Leiden draw from by default, measured by experiments/research/leiden/run.py
 RESOLUTIONS = tuple(round(0.5 + 0.025 * step, 3) for step in range(41))
 
-# Where scanpy describes the graph, unless it is told otherwise
+# Where scanpy describes the graph by default
 NEIGHBORS = "neighbors"
 
 

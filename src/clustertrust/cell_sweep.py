@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.utils import check_random_state
 
 from clustertrust._errors import ParameterError
-from clustertrust._validation import check_count, check_inside, check_list
+from clustertrust._validation.arguments import check_count, check_inside, check_list
 from clustertrust.cell_data import cells_of, check_resolutions, check_target
 from clustertrust.cells import meet
 from clustertrust.consensus import most_central

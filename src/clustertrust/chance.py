@@ -1,4 +1,4 @@
-"""A fit → the score that data without clusters hardly reach: the default threshold.
+"""A fit → the score that data without clusters rarely exceed: the default threshold.
 
 Half of the median, the rule without it, keeps most points of any data, of noise too. Here data
 without clusters are drawn that have the covariance of the points, clustered and scored as the fit
@@ -16,29 +16,34 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
 
 from clustertrust._parallel import one_blas_thread
 from clustertrust._types import Array
 from clustertrust.ensemble.recipe import Recipe
 from clustertrust.ensemble.runs import Runs
+from clustertrust.fusion import Fusion
 from clustertrust.reasons import Chance, NullScores
 from clustertrust.scoring.model import Model
 from clustertrust.scoring.settings import Settings
 from clustertrust.surrogates.drawn import SAMPLE, Surrogates, score_surrogates, seeded
 from clustertrust.surrogates.families import DEFAULT, build_draws
 
-# Data sets drawn of each kind, and the share of their points that chance is not exceeded by
-DRAWS, LEVEL = 3, 0.95
+# The share of points of data without clusters that chance is not exceeded by
+LEVEL = 0.95
 # Points of each: these, or more for many clusters, up to a limit
 POINTS, POINTS_A_CLUSTER, MOST_POINTS = 1000, 20, 2000
 # Of the scores, for pictures
 QUANTILES = 101
-# Runs on each, and of each clusterer of a list. More of them hardly change the level.
-RUNS, RUNS_A_METHOD = 10, 2
+# Data sets drawn of each kind, runs on each, and of each clusterer of a list. More of them hardly
+# change the level.
+DRAWS, RUNS, RUNS_A_METHOD = 3, 10, 2
+# The same where a run takes long: clusterers other than k-means, and second opinions
+FEW_DRAWS, FEW_RUNS, FEW_OPINIONS = 2, 4, 1
 
 
 def chance_of(X: Any, recipe: Recipe, model: Model) -> Chance | None:
-    """Return what data without clusters hardly reach, computed when it is first asked for.
+    """Return what data without clusters rarely exceed, computed when it is first asked for.
 
     X are the checked points of a fit, or the sample that was kept of them. None: there are no
     points to draw others like, or only one cluster.
@@ -55,14 +60,30 @@ def chance_of(X: Any, recipe: Recipe, model: Model) -> Chance | None:
     size = min(MOST_POINTS, max(POINTS, POINTS_A_CLUSTER * k))
     if n > size:
         X = X[np.sort(seeded(entropy, SAMPLE, 0).choice(n, size, replace=False))]
-    count = min(ensemble.n_runs, max(RUNS, RUNS_A_METHOD * len(recipe.methods)))
-    runs = Runs(count, left_out=recipe.runs.left_out, on_failure=recipe.runs.on_failure)
+    is_fast = all(method.clusterer.in_step for method in recipe.methods)
+    most = max(RUNS if is_fast else FEW_RUNS, RUNS_A_METHOD * len(recipe.methods))
+    runs = Runs(
+        min(ensemble.n_runs, most),
+        left_out=recipe.runs.left_out,
+        on_failure=recipe.runs.on_failure,
+    )
     recipe = replace(recipe, runs=runs, verbose=False)
-    settings = Settings(recipe, replace(model.scoring, geometry=geometry))
-    return Chance(partial(_level, X, settings, entropy))
+    fusion = _with_few_opinions(model.scoring.fusion)
+    settings = Settings(recipe, replace(model.scoring, geometry=geometry, fusion=fusion))
+    draws = DRAWS if is_fast and not fusion.uses_opinions else FEW_DRAWS
+    return Chance(partial(_level, X, settings, entropy, draws))
 
 
-def _level(X: Array, settings: Settings, entropy: int) -> NullScores | None:
+def _with_few_opinions(fusion: Fusion) -> Fusion:
+    """Return the fusion, with fewer runs of other methods if it asks for a number of them."""
+    n_runs = fusion.get_params(deep=False).get("n_runs")
+    if not fusion.uses_opinions or n_runs is None:
+        return fusion
+    few: Fusion = clone(fusion).set_params(n_runs=min(n_runs, FEW_OPINIONS))
+    return few
+
+
+def _level(X: Array, settings: Settings, entropy: int, n_draws: int) -> NullScores | None:
     """Return the level, rounded up to two digits, and quantiles of the scores of the kind that it
     comes from; None if surrogates cannot be clustered.
     """
@@ -71,7 +92,7 @@ def _level(X: Array, settings: Settings, entropy: int) -> NullScores | None:
             # They would be about data that nobody has seen.
             warnings.simplefilter("ignore")
             draws, _ = build_draws(X, DEFAULT)
-            scored = score_surrogates(Surrogates(X, draws, DRAWS, entropy), [settings])
+            scored = score_surrogates(Surrogates(X, draws, n_draws, entropy), [settings])
     except Exception:
         # The clusterer may be anybody's, and made for their data alone.
         return None
@@ -79,7 +100,7 @@ def _level(X: Array, settings: Settings, entropy: int) -> NullScores | None:
     kinds = [
         np.nan_to_num(np.concatenate([one.scores for (one,) in kind])) for kind in scored.values()
     ]
-    scores = max(kinds, key=lambda kind: float(np.quantile(kind, LEVEL)), default=np.zeros(1))
+    scores = max(kinds, key=lambda kind: float(np.quantile(kind, LEVEL)))
     # A hair less, because 0.07 * 100 is more than 7 in binary
     level = float(np.ceil(100 * np.quantile(scores, LEVEL) - 1e-9) / 100)
     return NullScores(level, tuple(np.quantile(scores, np.linspace(0, 1, QUANTILES)).tolist()))

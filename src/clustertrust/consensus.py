@@ -67,7 +67,7 @@ def _first_leader(votes: Ints, leaders: Bools) -> Ints:
 
 
 def runner_up(votes: Floats, labels: Ints) -> Ints:
-    """(m,) of votes (m, k) the label with the most beside the row's own; -1: none has any."""
+    """(m,) label with the most votes (m, k) except the row's own; -1: none has any."""
     others = np.nan_to_num(votes)
     labelled = np.flatnonzero(labels >= 0)
     others[labelled, labels[labelled]] = 0.0

@@ -37,7 +37,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from clustertrust._types import Array, Ints
-from clustertrust._validation import check_choice, check_count
+from clustertrust._validation.arguments import check_choice, check_count
 from clustertrust.storage import DAMAGE, hash_data
 
 __all__ = ["Dataset", "load", "names"]
@@ -85,7 +85,7 @@ def load(name: str, *, raw: bool = False, block: int = 1) -> Dataset:
 
     Notes
     -----
-    The paper counts the noise of S3 as a class of its own where it sets k (4, not 3).
+    The paper counts the noise of S3 as a separate class where it sets k (4, not 3).
 
     Embeddings computed again differ in their last digits between machines, so of the newsgroups
     only the shape of X and the checksum of y are checked.

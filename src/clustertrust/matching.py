@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 
 from clustertrust._types import Array, Floats, Ints
-from clustertrust._validation import check_label_vector, check_same_length, with_nothing
+from clustertrust._validation.labels import check_label_vector, with_nothing
+from clustertrust._validation.rows import check_same_length
 from clustertrust.cells import Clusters
 from clustertrust.kernels import backend
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 from scipy import sparse
 
-from clustertrust._validation import warn_user
+from clustertrust._validation.arguments import warn_user
 from clustertrust.distances.mixed import MixedColumns
 from clustertrust.ensemble.placing import place
 from clustertrust.ensemble.record import Ensemble
@@ -92,8 +92,8 @@ def save_model(path: str | Path, stored: StoredModel) -> None:
                 "cake.ensemble_.save(path)."
             )
     # Given distances are not needed again, except as links: unseen points bring their own.
-    how, clusters = stored.model.scoring.geometry, stored.model.clusters
-    unused = how.is_precomputed and stored.confidence.geometry_method != "graph"
+    geometry, clusters = stored.model.scoring.geometry, stored.model.clusters
+    unused = geometry.is_precomputed and stored.confidence.geometry_method != "graph"
     X = stored.X[:, :0] if unused else stored.X
     totals = clusters if isinstance(clusters, Totals) else None
     save_record(path, ModelFile(params, stored.about, X, stored.confidence, totals))
@@ -130,10 +130,10 @@ def _model(stored: ModelFile) -> StoredModel:
         scoring = replace(scoring, geometry=as_geometry(method, scoring.geometry.used_metric))
     if isinstance(X, np.ndarray) and not scoring.geometry.is_mixed:
         check_finite("data", X)
-    given = scoring.geometry.is_precomputed
-    _check_about(about, X.shape[0] if given else X.shape[1])
+    has_distances = scoring.geometry.is_precomputed
+    _check_about(about, X.shape[0] if has_distances else X.shape[1])
     # Runs of other columns cannot place a point of the data.
-    place(ensemble.placers, np.zeros((1, X.shape[0])) if given else X[:1])
+    place(ensemble.placers, np.zeros((1, X.shape[0])) if has_distances else X[:1])
     reference = confidence.reference_run
     if totals is None:
         model = _model_of_data(X, ensemble, scoring, reference)
@@ -150,10 +150,12 @@ def _model(stored: ModelFile) -> StoredModel:
 
 
 def _model_of_data(X: Any, ensemble: Ensemble, scoring: Scoring, reference: int) -> Model:
-    how, n = scoring.geometry, len(ensemble.labels)
-    if not (how.is_precomputed or how.is_mixed):
+    geometry, n = scoring.geometry, len(ensemble.labels)
+    if not (geometry.is_precomputed or geometry.is_mixed):
         X = scoring.check_points(X, n)
-    elif X.shape[0] != n or (how.is_precomputed and how.name == "graph" and X.shape[1] != n):
+    elif X.shape[0] != n or (
+        geometry.is_precomputed and geometry.name == "graph" and X.shape[1] != n
+    ):
         raise ValueError(f"its data have the shape {X.shape}, and there are labels of {n}")
     return with_geometry(replace(match_ensemble(ensemble, scoring), reference=reference), X)
 

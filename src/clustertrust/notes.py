@@ -43,7 +43,7 @@ def note_on_cut(cut: int, judged: int) -> tuple[Message, ...]:
         return ()
     text = (
         f"Geometry is exactly 0 on {cut} of {judged} points, whose silhouettes are below their "
-        "spread; nothing ranks them. {normalization='affine'} does."
+        "spread, so they cannot be ranked. {normalization='affine'} ranks them too."
     )
     return (Message(text),)
 
@@ -82,7 +82,7 @@ def note_on_single_points(sizes: pd.Series) -> tuple[Message, ...]:
     shown = ", ".join(map(str, alone[:5])) + ", …" * (len(alone) > 5)
     which = f"Cluster {shown} has" if len(alone) == 1 else f"Clusters {shown} have"
     text = (
-        f"{literal(which)} a single point, which may be an outlier. To clip outliers, say "
+        f"{literal(which)} a single point, which may be an outlier. To clip outliers, use "
         "{TablePreparer.scale='robust'}."
     )
     return (Message(text),)
@@ -91,7 +91,7 @@ def note_on_single_points(sizes: pd.Series) -> tuple[Message, ...]:
 def note_on_runs(alike: int, judged: int, alone: bool = True) -> tuple[Message, ...]:
     """Return a note if nearly all of the judged points have stability 1; else nothing.
 
-    `alone`: the score has no component beside stability and geometry.
+    `alone`: the score has no component besides stability and geometry.
     """
     if judged == 0 or alike < ALIKE * judged:
         return ()
@@ -99,6 +99,6 @@ def note_on_runs(alike: int, judged: int, alone: bool = True) -> tuple[Message, 
     so = f"the score{there} is geometry alone" if alone else f"stability says nothing{there}"
     text = (
         f"The runs do not differ{where} (stability 1), so {so}. Vary the data of the runs "
-        "({resample=0.8}) to test it harder."
+        "({resample=0.8}) for a stricter test."
     )
     return (Message(text),)

@@ -20,8 +20,10 @@ from clustertrust._types import Floats, Ints
 from clustertrust.distances.metrics import EUCLIDEAN, Metric
 from clustertrust.ensemble.clusterers import CLUSTERERS
 from clustertrust.ensemble.placing import Placer, place
-from clustertrust.ensemble.recipe import Recipe, draw_seeds, run_all
+from clustertrust.ensemble.recipe import Recipe
+from clustertrust.ensemble.running import run_all
 from clustertrust.ensemble.runs import Runs
+from clustertrust.ensemble.seeds import draw_seeds
 
 # A mixture follows spreads and shapes that k-means does not, spectral clustering follows paths.
 # Chosen on development data: experiments/research/opinions.
@@ -30,8 +32,6 @@ METHODS = ("gmm", "spectral")
 METHODS_BY_DISTANCE = ("kmedoids", "agglomerative", "spectral")
 # A run is fitted on half of the points, on this many at most, and on some of each cluster.
 MOST_POINTS, POINTS_A_CLUSTER = 500, 10
-# Points on which the clusters of a run are matched to those of the consensus.
-MATCHED_POINTS = 2_000
 # Rows that a thread places at a time.
 BLOCK_ROWS = 8_192
 
@@ -58,9 +58,10 @@ class Opinions:
 
         def of_rows(rows: slice) -> Floats:
             named = _translate(place(self.placers, X[rows]), self.names)
-            return np.column_stack(
-                [(named == label).mean(axis=1) for label in range(self.n_labels)]
-            )
+            # One more for those without a label
+            at = np.arange(len(named))[:, None] * (self.n_labels + 1) + named + 1
+            counts = np.bincount(at.ravel(), minlength=len(named) * (self.n_labels + 1))
+            return np.asarray(counts.reshape(len(named), -1)[:, 1:] / named.shape[1])
 
         some = blocks(X.shape[0], 8 * (X.shape[1] + MOST_POINTS), largest=BLOCK_ROWS)
         parts = map_blocks(of_rows, some, count_threads(self.n_jobs))
@@ -148,15 +149,12 @@ def gather_opinions(
         }
     )
     runs = run_all(X, recipe, list(enumerate(draw_seeds(seed, count)[1])))
-    placers = [run.placer for run in runs if run.placer is not None]
-    if not placers:
+    if not runs:
         raise ValueError(
             f"No run of {', '.join(map(str, chosen))} gave a second opinion; name other methods: "
             "fusion=Combined(methods=['kmeans', 'agglomerative'])."
         )
-    rows = np.arange(n)
-    if n > MATCHED_POINTS:
-        rows = np.sort(np.random.default_rng(seed).choice(n, MATCHED_POINTS, replace=False))
-    placed = place(placers, X[rows])
-    names = [_match(run, labels[rows], n_labels) for run in placed.T]
+    # By the points that a run was fitted on: the others are -1 in it.
+    names = [_match(run.labels, labels, n_labels) for run in runs]
+    placers = [run.placer for run in runs if run.placer is not None]
     return Opinions(placers, names, n_labels, n_jobs)

@@ -33,7 +33,9 @@ from clustertrust._mixtures import (
 )
 from clustertrust._parallel import blocks, map_blocks, one_thread
 from clustertrust._types import Array, Floats, Ints
-from clustertrust._validation import MOST, check_count, check_matrix, check_same_length
+from clustertrust._validation.arguments import MOST, check_count
+from clustertrust._validation.points import check_matrix
+from clustertrust._validation.rows import check_same_length
 from clustertrust.ensemble.labels import read_labels
 
 __all__ = ["persistence"]
@@ -43,7 +45,7 @@ STEPS = 5
 # Largest share of typical cluster members that may be taken for noise
 MISTAKEN = 0.05
 # Points that the mixture is fitted to.
-MOST_POINTS, FEWEST_POINTS = 20_000, 20
+MOST_POINTS, FEWEST_POINTS = 10_000, 20
 # Rows that a thread works on at a time.
 BLOCK_ROWS = 8_192
 # Least variance within clusters, as a share of the data's: it keeps all that follows finite
@@ -85,11 +87,10 @@ class Refinement:
 
         def of_rows(rows: slice) -> Floats:
             Z = (np.asarray(X[rows], dtype=np.float64) - self.center) @ self.axes
-            points = PointsByDifference(Z)
             some = np.flatnonzero(own[rows] >= 0)
             kept = np.zeros(len(Z))
             for components, noise in self.steps:
-                joint = _log_joint(components, points)
+                joint = components.densities.log_joint(Z)
                 total = _log_total(joint, self.background, noise)
                 kept[some] += np.exp(joint[own[rows][some], some] - total[some])
             return np.minimum(kept / len(self.steps), 1.0)
@@ -105,11 +106,6 @@ def _positions(clusters: Ints, labels: Ints) -> Ints:
     """Component of each label, -1 where there is none."""
     place = np.minimum(np.searchsorted(clusters, labels), len(clusters) - 1)
     return np.where(clusters[place] == labels, place, -1)
-
-
-def _log_joint(components: Components, points: PointsByDifference) -> Floats:
-    """log(share_j N(z; mean_j, covariance_j)) of points: (k, n)."""
-    return components.log_joint(points.squares(components.means, components.covariances))
 
 
 def _log_total(joint: Floats, background: float, noise: float) -> Floats:
@@ -225,7 +221,7 @@ def refine(X: Array, labels: Ints, n_steps: int = STEPS, mistaken: float = MISTA
             moments = points.moments(P)
             covariances, _ = COVARIANCES["full"](moments, prior)
             components = Components.from_moments(moments, covariances)
-            joint = _log_joint(components, points)
+            joint = components.densities.log_joint(Z)
             ratios = np.exp(np.minimum(background - _log_total(joint, background, 0.0), 600.0))
             noise = _bounded(noise_weight(ratios), components, background, mistaken)
             P = _posterior(joint, background, noise)
@@ -239,8 +235,8 @@ def check_dense(X: Any, fusion: str) -> None:
         raise ParameterError(
             "fusion",
             fusion,
-            "takes no sparse data, since it needs covariances",
-            "use X.toarray() where that fits, fewer columns (for example "
+            "does not take sparse data, because it needs covariances",
+            "use X.toarray() if that fits into memory, fewer columns (for example "
             "sklearn.decomposition.TruncatedSVD), or {fusion='harmonic'}",
         )
 
@@ -288,8 +284,7 @@ def persistence(X: Any, labels: Any, *, n_steps: int = STEPS) -> Floats:
     """
     if sparse.issparse(X):
         raise ValueError(
-            "X is sparse; persistence needs dense data: use X.toarray() where that fits into "
-            "memory."
+            "X is sparse; persistence needs dense data: use X.toarray() if that fits into memory."
         )
     X = check_matrix(X)
     codes = read_labels([labels])[0][:, 0]

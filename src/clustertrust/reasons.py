@@ -1,7 +1,7 @@
 """Label, score, components → one reason per point: why its assignment is kept, or why not.
 
 The reason is one of six (`REASONS`), and every table, page and explanation takes it from here. It
-never contradicts the columns beside it: a point is *core* if it has a label and its score is above
+never contradicts the other columns: a point is *core* if it has a label and its score is above
 the threshold, *unassigned* if it has no label or no score, and only other points get one of the
 four doubts.
 """
@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from clustertrust._errors import Message
 from clustertrust._types import Bools, Floats, Ints
-from clustertrust._validation import check_number, check_same_length
+from clustertrust._validation.arguments import check_number
+from clustertrust._validation.rows import check_same_length
 
 __all__ = ["first_threshold"]
 
@@ -55,8 +56,8 @@ SENTENCES = {
     "fringe": "the runs agree on it and it lies inside its cluster, but its score is not above "
     "the threshold.",
     "boundary": "it does not clearly belong to one cluster more than to another.",
-    "stable but isolated": "the runs agree on it, but its own cluster is hardly nearer to it than "
-    "the next: it lies far from both, or near a border that all runs draw alike.",
+    "stable but isolated": "the runs agree on it, but its own cluster is barely nearer to it than "
+    "the next: it lies far from both, or near a border that all runs draw in the same place.",
     "compact but unstable": "it lies well inside its cluster, but the runs do not agree on which "
     "cluster that is.",
     "unassigned": "it has no cluster, or fewer than two runs assign it.",
@@ -113,7 +114,7 @@ def first_threshold(scores: Any) -> float:
 
 
 class NullScores(NamedTuple):
-    """What data without clusters score: what they hardly reach, and quantiles of their scores."""
+    """What data without clusters score: what they rarely exceed, and quantiles of their scores."""
 
     level: float
     quantiles: tuple[float, ...]
@@ -121,7 +122,7 @@ class NullScores(NamedTuple):
 
 @dataclass
 class Chance:
-    """The score that data without clusters hardly reach.
+    """The score that data without clusters rarely exceed.
 
     It is computed when it is first asked for, and then known: `compute` is called once. The
     `quantiles` of their scores, evenly spaced from 0 to 100 %, are not stored in files.
@@ -151,8 +152,8 @@ class Cut:
     Attributes
     ----------
     threshold : above this a score is kept
-    rule : "given"; "chance": what data without clusters hardly reach; "median": half of it
-    chance : what data without clusters hardly reach; None if that is not known
+    rule : "given"; "chance": what data without clusters rarely exceed; "median": half of it
+    chance : what data without clusters rarely exceed; None if that is not known
     share : share of all rows that score above chance, likewise
     """
 
@@ -172,8 +173,9 @@ class Cut:
                 "or another clusterer."
             )
         kind = "Weak" if self.share <= WEAK_STRUCTURE else "Clear"
+        share = "over 99%" if 0.995 <= self.share < 1 else f"{self.share:.0%}"
         return Message(
-            f"{kind} structure: {self.share:.0%} of the rows score above chance ({self.chance:g})."
+            f"{kind} structure: {share} of the rows score above chance ({self.chance:g})."
         )
 
     @property
@@ -184,7 +186,7 @@ class Cut:
         if self.rule == "given":
             return ""
         if self.threshold == self.chance:
-            return ", which data without clusters hardly reach"
+            return ", which data without clusters rarely exceed"
         return f", since data without clusters reach {self.chance:g} too"
 
 

@@ -14,18 +14,21 @@ from sklearn.utils import check_random_state
 
 from clustertrust._errors import ParameterError
 from clustertrust._types import Bools, Floats, Ints
-from clustertrust._validation import (
+from clustertrust._validation.arguments import (
     MOST,
     check_choice,
     check_count,
-    check_matrix,
     check_number,
-    check_same_length,
     check_scores,
     warn_user,
 )
-from clustertrust.ensemble.recipe import Recipe, draw_seeds, run_all
+from clustertrust._validation.points import check_matrix
+from clustertrust._validation.rows import check_same_length
+from clustertrust.ensemble.recipe import Recipe
 from clustertrust.ensemble.record import assemble
+from clustertrust.ensemble.running import run_all
+from clustertrust.ensemble.seeds import draw_seeds
+from clustertrust.ensemble.warn import warn_of_runs
 from clustertrust.geometry import silhouettes
 from clustertrust.geometry.base import Compute
 from clustertrust.geometry.measuring import as_geometry
@@ -84,7 +87,7 @@ class AdaptiveSelection:
     sizes : (g,) points kept at each
     silhouettes : (g,) mean silhouette of the re-fits at each; its largest value is the choice
     by_restart : (g, n_restarts) mean silhouette of each re-fit
-    geometry : the geometry of the silhouettes, also where `auto` was asked for
+    geometry : the geometry of the silhouettes, also where `auto` chose it
     """
 
     mask: Bools
@@ -118,7 +121,7 @@ def select_top(scores: Any, share: float, *, random_state: Any = 0) -> Bools:
     Returns
     -------
     (n,) bool array
-        If fewer points have a score than were asked for, all of those, with a warning.
+        If fewer points have a score than the share, all of those, with a warning.
 
     Examples
     --------
@@ -130,14 +133,14 @@ def select_top(scores: Any, share: float, *, random_state: Any = 0) -> Bools:
     share = check_number("share", share)
     if not 0 <= share <= 1:
         raise ValueError(f"share={share!r} must lie between 0 and 1; 0.7 keeps 70 % of the points.")
-    asked = int(np.floor(share * len(scores) + 1e-9))
+    n_kept = int(np.floor(share * len(scores) + 1e-9))
     scored = int((~np.isnan(scores)).sum())
-    if scored < asked:
+    if scored < n_kept:
         warn_user(
-            f"share={share!r} asks for {asked} of {len(scores)} points, but only {scored} have a "
+            f"share={share!r} asks for {n_kept} of {len(scores)} points, but only {scored} have a "
             "score; those are kept. A point has none (NaN) if fewer than two runs assign it."
         )
-    return _keep(_ranking(scores, random_state), min(asked, scored))
+    return _keep(_ranking(scores, random_state), min(n_kept, scored))
 
 
 def select_above(scores: Any, threshold: float) -> Bools:
@@ -246,7 +249,7 @@ def select_adaptive(
     for row, size in enumerate(sizes):
         kept = X[_keep(order, size)]
         runs = run_all(kept, recipe, list(enumerate(seeds)))
-        recipe.warn_of(runs, scored=False)
+        warn_of_runs(recipe, runs, scored=False)
         ensemble = assemble(runs)
         s = silhouettes(kept, ensemble, geometry=settled, n_jobs=recipe.n_jobs)
         by_restart[row] = [

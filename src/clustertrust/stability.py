@@ -11,7 +11,7 @@ import numpy as np
 from clustertrust._errors import Message
 from clustertrust._parallel import blocks
 from clustertrust._types import Array, Bools, Floats, Ints
-from clustertrust._validation import check_choice, check_inside, warn_user
+from clustertrust._validation.arguments import check_choice, check_inside, warn_user
 from clustertrust.cells import Clusters, meet
 from clustertrust.consensus import most_central
 from clustertrust.ensemble.record import as_ensemble

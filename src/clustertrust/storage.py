@@ -14,6 +14,7 @@ import os
 import re
 import secrets
 import struct
+import time
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -35,6 +36,8 @@ _META = "meta.json"
 # byte in `DENSEST`).
 LARGEST = 2**31
 DENSEST = 50
+ON_WINDOWS = os.name == "nt"
+WAITS = (0.05, 0.2, 0.75)  # seconds between attempts to replace a file that is open
 FARTHEST = 1e154  # largest coordinate: its square is still finite
 # Errors of zip, zlib, NumPy and JSON for damaged files.
 DAMAGE: tuple[type[Exception], ...] = (
@@ -84,7 +87,7 @@ def pack_arrays(file: Any, arrays: dict[str, Any]) -> None:
 
 
 def _replace(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Write to a file beside `path`, force it to disk, then rename it in one step."""
+    """Write to a file next to `path`, force it to disk, then rename it in one step."""
     for _ in range(2):
         try:
             return _replace_once(path, write)
@@ -104,7 +107,7 @@ def _replace_once(path: Path, write: Callable[[IO[bytes]], object]) -> None:
             os.fsync(file.fileno())
         if path.exists():
             part.chmod(path.stat().st_mode & 0o777)
-        os.replace(part, path)
+        replace_file(part, path)
         sync_folder(path.parent)
     except BaseException as error:
         part.unlink(missing_ok=True)
@@ -113,10 +116,30 @@ def _replace_once(path: Path, write: Callable[[IO[bytes]], object]) -> None:
         raise
 
 
+def replace_file(source: Path, target: Path) -> None:
+    """Rename a file onto another in one step.
+
+    Windows refuses while a program has the target open. A virus scanner has it for a moment, so it
+    is tried again for a second.
+    """
+    for pause in (*WAITS, None):
+        try:
+            os.replace(source, target)
+        except PermissionError as error:
+            if not ON_WINDOWS:
+                raise
+            if pause is None:
+                problem = "It cannot be replaced; close it in other programs"
+                raise PermissionError(error.errno, problem, str(target)) from error
+            time.sleep(pause)
+        else:
+            return
+
+
 def sync_folder(folder: Path) -> None:
     """Force the names in a folder to disk, so that a new file survives a power cut."""
     # Windows opens no folders.
-    if os.name == "nt":
+    if ON_WINDOWS:
         return
     opened = os.open(folder, os.O_RDONLY)
     try:

@@ -15,7 +15,7 @@ import pandas as pd
 
 from clustertrust._errors import Message, ParameterError
 from clustertrust._types import Floats, Ints
-from clustertrust._validation import check_count
+from clustertrust._validation.arguments import check_count
 from clustertrust.columns import COLUMNS
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.notes import (
@@ -165,7 +165,9 @@ def quote(at: Cut, tests: Iterable[Tested], n: int, k: int) -> tuple[str, ...]:
             raise ParameterError(
                 "tests", test, f"is about {rows} rows, and these are {n}", "test the same data"
             )
-        lines.append(f"{_NAMES.get(type(test).__name__, type(test).__name__)}: {test.verdict()}")
+        kind = type(test).__name__
+        source = getattr(test, "source", _NAMES.get(kind, kind))
+        lines.append(f"{source}: {test.verdict()}")
         lines += [f"  They disagree: {why}." for why in _differences(at, test, k)]
     return tuple(lines)
 
@@ -176,23 +178,23 @@ _NAMES = {"NullReference": "null_reference", "KProfile": "choose_k"}
 
 def _differences(at: Cut, test: Tested, k: int) -> list[str]:
     """Return how a test contradicts the share of rows above chance, or the number of clusters."""
-    found = []
+    differences = []
     if at.share is not None and test.structured is not None:
         some = at.share > NO_STRUCTURE
         if some and not test.structured:
-            found.append(
+            differences.append(
                 f"{at.share:.0%} of the rows score above chance, but the data as a whole do not "
                 "stand out from one cloud. Look at the clusters before you rely on them"
             )
         elif test.structured and not some:
-            found.append(
-                "the data as a whole stand out from one cloud, but hardly a row scores above "
+            differences.append(
+                "the data as a whole stand out from one cloud, but almost no row scores above "
                 f"chance. There may be clusters, but not these {k}"
             )
     best = getattr(test, "best", None)
     if best is not None and best not in (1, k) and k not in test.plausible:  # type: ignore[attr-defined]
-        found.append(f"this fit has {k} clusters, which is not among the plausible numbers")
-    return found
+        differences.append(f"this fit has {k} clusters, which is not among the plausible numbers")
+    return differences
 
 
 def headline(points: int, clusters: int, ensemble: Ensemble, geometry: str) -> str:
@@ -279,14 +281,10 @@ class Tally:
     worst: pd.DataFrame | None = None
     stable: int = 0
     cut_off: int = 0
-    rows: int = 0
-    left_out: int = 0
 
     def add(self, table: pd.DataFrame) -> None:
         """Add a block of results, indexed by their ids; rows that were left out have no label."""
         scored = table[table["label"].notna()]
-        self.rows += len(table)
-        self.left_out += len(table) - len(scored)
         scores = scored["score"].dropna()
         self.bins += np.bincount((scores * BINS).round().astype(int), minlength=BINS + 1)
         self.stable += int(is_stable(scored["stability"]).sum())

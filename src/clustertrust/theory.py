@@ -24,7 +24,7 @@ import math
 from collections.abc import Callable
 from functools import partial
 
-from clustertrust._validation import check_choice, check_count, check_inside
+from clustertrust._validation.arguments import check_choice, check_count, check_inside
 
 __all__ = [
     "RANKING_TAILS",
@@ -81,7 +81,7 @@ RANKING_TAILS: dict[str, Callable[[int, float], float]] = {
 
 
 def mis_ranking_bound(n_runs: int, margin: float, *, form: str = "paper") -> float:
-    """Pr[c_i < c_j] ≤ 2 exp(-R γ² / 8) where θ_i ≥ θ_j + γ, Eq. (10).
+    """Return a bound on Pr[c_i < c_j] where θ_i ≥ θ_j + γ: 2 exp(-R γ² / 8), Eq. (10).
 
     Two points whose true stabilities, the expected agreements θ, differ by γ are ranked the wrong
     way round by R runs with at most this probability: then c_i is too low by γ/2, or c_j too high.
@@ -116,7 +116,9 @@ def mis_ranking_bound(n_runs: int, margin: float, *, form: str = "paper") -> flo
 
 
 def runs_for_mis_ranking(error: float, margin: float, *, form: str = "paper") -> int:
-    """Smallest R ≥ 2 with `mis_ranking_bound` ≤ error; in the paper's form ⌈8 ln(2 / error) / γ²⌉.
+    """Return the smallest R ≥ 2 with `mis_ranking_bound` ≤ error.
+
+    In the paper's form that is ⌈8 ln(2 / error) / γ²⌉.
 
     Parameters
     ----------
@@ -147,11 +149,11 @@ def false_stability_bound(
     expected_agreement: float | None = None,
     form: str = "paper",
 ) -> float:
-    """Pr[c > τ] ≤ exp(-(R/2) (τ - θ)²) for τ > θ, with θ = 1/k for uniform noise, Eq. (11).
+    """Return a bound on Pr[c > τ] for noise: exp(-(R/2) (τ - θ)²), τ > θ, Eq. (11).
 
-    A point that gets any of k labels with the same probability in each run agrees with itself in a
-    share 1/k of the pairs of runs, in expectation. That R runs make it look stable nevertheless,
-    with a share above τ, has at most this probability.
+    θ is 1/k for uniform noise: a point that gets any of k labels with the same probability in each
+    run agrees with itself in a share 1/k of the pairs of runs, in expectation. The probability that
+    R runs nevertheless give it a stability above τ is at most this.
 
     Parameters
     ----------
@@ -197,8 +199,9 @@ def runs_for_false_stability(
     expected_agreement: float | None = None,
     form: str = "paper",
 ) -> int:
-    """Smallest R ≥ 2 with `false_stability_bound` ≤ error; in the paper's form ⌈2 ln(1 / error) /
-    (τ - θ)²⌉.
+    """Return the smallest R ≥ 2 with `false_stability_bound` ≤ error.
+
+    In the paper's form that is ⌈2 ln(1 / error) / (τ - θ)²⌉.
 
     Parameters
     ----------
@@ -232,7 +235,9 @@ def expected_false_positives(
     expected_agreement: float | None = None,
     form: str = "paper",
 ) -> float:
-    """E[#{noise points with c > τ}] ≤ n φ exp(-(R/2) (τ - θ)²), Eq. (11) summed over a data set.
+    """Return a bound on the expected number of noise points with c > τ, Eq. (11).
+
+    It is n φ exp(-(R/2) (τ - θ)²): the bound for one point, summed over a data set.
 
     Parameters
     ----------
@@ -265,8 +270,9 @@ def runs_for_false_positives(
     expected_agreement: float | None = None,
     form: str = "paper",
 ) -> int:
-    """Smallest R ≥ 2 with `expected_false_positives` ≤ number; in the paper's form ⌈2 ln(n φ /
-    number) / (τ - θ)²⌉.
+    """Return the smallest R ≥ 2 with `expected_false_positives` ≤ number.
+
+    In the paper's form that is ⌈2 ln(n φ / number) / (τ - θ)²⌉.
 
     Parameters
     ----------
@@ -292,8 +298,9 @@ def runs_for_false_positives(
 
 
 def geometry_deviation(n_runs: int, error: float) -> float:
-    """|S̃ - g| ≤ √(2 ln(4/δ) / R) + 2 √(2 ln(4/δ) / (R-1)) + √(R / (R-1)) - 1 with probability at
-    least 1 - δ.
+    """Return a bound on |S̃ - g| that holds with probability at least 1 - δ.
+
+    It is √(2 ln(4/δ) / R) + 2 √(2 ln(4/δ) / (R-1)) + √(R / (R-1)) - 1.
 
     S̃ = max(0, mean - std) of the silhouettes of a point in R runs, Eq. (3), and g = max(0, μ - σ)
     of the law that these come from. The three terms: Hoeffding for the mean of values in [-1, 1];

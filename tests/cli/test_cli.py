@@ -56,7 +56,7 @@ def test_the_summary_is_the_librarys(folder, library):
     assert told == summarize(named).replace(*TYPED) + "\n"
     at = library.confidence_.cut()
     assert told.startswith(f"{at.verdict}\n")
-    assert f"above {at.chance:g}, which data without clusters hardly reach)" in told
+    assert f"above {at.chance:g}, which data without clusters rarely exceed)" in told
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,9 @@ def test_json_is_all_there_is(folder, library):
 
 
 def test_missing_numbers_are_null_in_json(folder):
-    Path("runs.csv").write_text("a,b\n-1,-1\n0,-1\n" + "0,0\n" * 70 + "1,1\n" * 78)
+    Path("runs.csv").write_text(
+        "a,b\n-1,-1\n0,-1\n" + "0,0\n" * 70 + "1,1\n" * 78, encoding="utf-8"
+    )
     result = run("score", "plain.csv", "--labels", "runs.csv", "--json")
     told = json.loads(result.stdout, parse_constant=pytest.fail)
     assert None in [row["mean_score"] for row in told["clusters"]]
@@ -232,13 +234,13 @@ def test_messages_speak_of_what_the_command_has(folder):
     square = pd.DataFrame(np.abs(np.subtract.outer(np.arange(9.0), np.arange(9.0))))
     square.add_prefix("p").to_csv("square.csv", index=False)
     told = run("score", "square.csv", "-k", 2, "--runs", 3).stderr
-    assert "If they are distances, say --distances." in told
+    assert "If they are distances, use --distances." in told
     told = run("score", "plain.csv", "-k", 151, code=1).stderr
     assert "-k 151 is more than the 150 points to cluster" in told
     told = run("score", "plain.csv", "-k", 2, "--metric", "gower", "--clusterer", "gmm", code=1)
     assert "function" not in told.stderr
     out = run("score", "plain.csv", "-k", 2, "--runs", 3).stdout
-    assert "Vary the data of the runs (--resample 0.8) to test it harder." in out
+    assert "Vary the data of the runs (--resample 0.8) for a stricter test." in out
     run("score", "plain.csv", "-k", 2, "--runs", 3, "--out", "scores.csv")
     told = run("ask", "plain.csv", "scores.csv", "--n", 300, "--out", "q.csv", code=1).stderr
     assert "--n 300 is more than the 150 points" in told

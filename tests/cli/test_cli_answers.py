@@ -249,7 +249,10 @@ BAD = {
     "clustering": ({"row": [3], "answer": ["right"], "label": [7]}, "belong to another clustering"),
     "cluster": ({"row": [3], "answer": ["wrong"], "should_be": [7]}, "'7' at position 0, which is"),
     "contrary": ({"row": [3], "answer": ["right"], "should_be": ["other"]}, "should_be says other"),
-    "mixed": ({"row": [3, 4], "answer": ["right", "benign"]}, "beside classes such as 'benign'"),
+    "mixed": (
+        {"row": [3, 4], "answer": ["right", "benign"]},
+        "but others have classes such as 'benign'",
+    ),
     "slip": (
         {"row": [3, 4, 5], "answer": ["right", "rihgt", "wrong"]},
         "has 'rihgt' for row 4, and others are answered by right and wrong",

@@ -344,3 +344,31 @@ def test_distances_are_profiled_as_the_library_does(folder):
     assert "Without likelihood: there are no coordinates" in told
     told = run("choose-k", "x.csv", "--metric", "gower", *FEW).stdout
     assert "Not compared with data without clusters." in told
+
+
+def test_scores_quote_it_and_say_where_it_disagrees(folder):
+    run("choose-k", "x.csv", *AS_IS, *FEW, "--out", "k.json")
+    said = json.loads(Path("k.json").read_text(encoding="utf-8"))["verdict"]
+    plain = ["score", "x.csv", *AS_IS]
+    agreed = run(*plain, "-k", "3", "--tests", "k.json", "--json")
+    assert json.loads(agreed.stdout)["tests"] == [f"choose-k: {said}"]
+    other = run(*plain, "-k", "9", "--tests", "k.json", "--report", "page.html")
+    printed = " ".join(other.stdout.split())
+    assert f"choose-k: {said}" in printed
+    assert "They disagree: this fit has 9 clusters" in printed
+    assert "this fit has 9 clusters" in Path("page.html").read_text(encoding="utf-8")
+    assert json.loads(run(*plain, "-k", "3", "--json").stdout)["tests"] == []
+
+
+def test_scores_refuse_what_is_about_other_rows_or_no_choice(folder):
+    run("choose-k", "x.csv", *AS_IS, *FEW, "--out", "k.json")
+    X[:50].to_csv("fewer.csv", index=False)
+    before = files(folder)
+    scored = ["-k", "3", "--tests", "k.json", "--out", "s.csv"]
+    other = run("score", "fewer.csv", *scored, code=1)
+    assert "--tests k.json: it is about 60 rows, and these are 50; run choose-k" in other.stderr
+    assert files(folder) == before
+    for text in ("{}", "[1]", "not JSON", '{"verdict": 1}'):
+        Path("k.json").write_text(text, encoding="utf-8")
+        wrong = run("score", "x.csv", *scored, code=1)
+        assert "--tests k.json: this is no file of `clustertrust choose-k" in wrong.stderr

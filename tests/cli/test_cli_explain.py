@@ -1,12 +1,15 @@
 """`clustertrust explain`: one row in words, and beside its cluster and its rival."""
 
 import json
+import re
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from command import run
 from sklearn.datasets import load_iris
+from unpacking import unpack
 
 from clustertrust.cli.explaining import _in_words
 
@@ -89,6 +92,29 @@ def test_a_row_that_was_left_out(scored):
     printed = run("explain", "gaps.csv", "g.csv", "f3").stdout
     assert "Row f3: no score." in printed
     assert "The row was left out" in printed
+
+
+@pytest.mark.parametrize("how", [(), ("--metric", "gower", "--clusterer", "kmedoids")])
+def test_a_missing_value_is_shown_as_missing_and_not_as_what_it_took(scored, how):
+    table = pd.read_csv("data.csv")
+    table.loc[52, "petal width (cm)"] = None
+    table.loc[52, "kind"] = "n/a"
+    table.to_csv("gaps.csv", index=False)
+    fast = ("-k", "3", "--runs", "4", "--seed", "0", "--id", "flower")
+    run("score", "gaps.csv", *fast, *how, "--out", "g.csv", "--report", "g.html")
+    lines = run("explain", "gaps.csv", "g.csv", "f52").stdout.splitlines()
+    (width,) = (line for line in lines if line.startswith("petal width"))
+    labels = pd.read_csv("g.csv", index_col="flower")["label"]
+    own = table.set_index("flower")["petal width (cm)"][labels == labels["f52"]].mean()
+    assert width.split()[3:5] == ["missing", f"{own:.4g}"]
+    (kind,) = (line for line in lines if line.startswith("kind "))
+    assert kind.split()[1] == "missing"
+    taken = f"the column's mean: petal width (cm) {table['petal width (cm)'].mean():.4g}."
+    assert any(line.endswith(taken) for line in lines) == (how == ())
+    page = re.search(r'id="contents">(.*?)</script>', Path("g.html").read_text("utf-8"), re.DOTALL)
+    values = json.loads(page.group(1))["values"]
+    at = values["columns"].index("petal width (cm)")
+    assert np.flatnonzero(np.isnan(unpack(values["data"])[:, at])).tolist() == [52]
 
 
 @pytest.mark.parametrize(("error", "shown"), [(1e-5, "0.700 ± 0.001."), (0.0, "0.700.")])

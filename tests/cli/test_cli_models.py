@@ -161,6 +161,33 @@ def test_predict_checks_columns(folder):
     )
 
 
+def test_predict_names_values_that_the_model_cannot_read(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    side = np.repeat([0, 1], 20)
+    table = pd.DataFrame({"x": rng.normal(size=40) + 9 * side, "y": rng.normal(size=40) + 9 * side})
+    table["ill"] = np.where(rng.random(40) < 0.5, "yes", "no")
+    table["town"] = np.where(side, "Rome", "Bonn")
+    table.to_csv("t.csv", index=False)
+    run("score", "t.csv", "-k", "2", "--runs", "4", "--model", "m")
+    run("predict", "m", "t.csv", "--out", "same.csv")
+    same = pd.read_csv("same.csv")["score"]
+    in_order = table[["town", "ill", "y", "x"]]
+    for frame in (in_order, table.assign(ill=table["ill"] == "yes"), table.assign(more=1)):
+        frame.to_csv("new.csv", index=False)
+        told = run("predict", "m", "new.csv", "--out", "out.csv")
+        assert told.stderr == ""
+        assert_array_equal(pd.read_csv("out.csv")["score"], same)
+    odd = {"x": ["1.5 cm"] + ["?"] * 2 + ["off"] * 2, "ill": ["maybe"] * 5, "town": ["Oslo"] * 5}
+    head = table.head(5).assign(**odd)
+    head.to_csv("new.csv", index=False)
+    told = run("predict", "m", "new.csv", "--out", "out.csv")
+    assert "'x' has texts that are not numbers (1.5 cm, off) in 3 of 5 rows" in told.stderr
+    assert "'ill' has values other than 'no' and 'yes' (maybe) in 5 of 5 rows" in told.stderr
+    assert "'town' has categories that its plan does not know (Oslo)" in told.stderr
+    assert "Missing values: x 5, ill 5;" in told.stdout
+
+
 def test_reasons_follow_the_threshold_and_rows_left_out_say_so(holes):
     how = ["--id", "flower", "--drop-missing"]
     run(
@@ -359,10 +386,25 @@ def test_a_page_of_categories_claims_no_scale(folder, pages):
     assert "7 columns as they were clustered" in how["embedding"].origin
 
 
+@pytest.mark.parametrize("names", [NAMES[:2], NAMES])
+def test_a_page_draws_rows_that_miss_a_value(folder, pages, names):
+    gaps = pd.DataFrame(X, columns=NAMES)[names]
+    gaps.iloc[7, 1] = np.nan
+    gaps.to_csv("gaps.csv", index=False)
+    run("score", "gaps.csv", *FAST, "--scale", "none", "--report", "r.html")
+    ((_, values, how),) = pages
+    assert np.isnan(values.iloc[7, 1])
+    assert "A missing value is drawn at the column's mean." in how["embedding"].origin
+    xy = how["embedding"].xy
+    assert np.isfinite(xy).all()
+    if len(names) == 2:
+        assert_allclose(xy, gaps.fillna(gaps.mean()))
+
+
 def test_a_page_from_a_file_of_scores(folder, library, pages):
     run("score", "iris.csv", *FAST, *NAMED, "--out", "s.csv")
     pd.read_csv("iris.csv", dtype=str).iloc[::-1].to_csv("reversed.csv", index=False)
-    how = ["--out", "r.html", "--threshold", "0.3", "--title", "Flowers"]
+    how = ["--out", "r.html", "--threshold", "0.3", "--chance", "0.4", "--title", "Flowers"]
     assert (
         run("report", "s.csv", "--data", "reversed.csv", *NAMED, *how).stdout
         == "Wrote r.html: 150 points.\n"

@@ -136,7 +136,7 @@ def test_partitions_must_fit(folder, library):
     }.items():
         assert told in run("score", "plain.csv", "--labels", path, code=1).stderr
     told = run("score", "iris.csv", *NAMED, "--labels", "none.csv", code=1).stderr
-    assert "none.csv has no column of labels beside the names of the rows" in told
+    assert "none.csv has no column of labels besides the names of the rows" in told
     runs.assign(flower=IDS).to_csv("named.csv", index=False)
     run("score", "iris.csv", *NAMED, "--labels", "named.csv", "--out", "s.csv")
     assert_array_equal(read_table("s.csv").data["score"], library.scores_)

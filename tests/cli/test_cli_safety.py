@@ -13,8 +13,8 @@ import pytest
 from click.testing import CliRunner
 from command import FAST, files, process, run
 
-from clustertrust import CAKE
-from clustertrust.cli import cli, jobs
+from clustertrust import CAKE, storage
+from clustertrust.cli import cli, jobs, writing
 from clustertrust.cli.outputs import check_target, staged
 
 # Files are safe
@@ -137,35 +137,57 @@ def test_a_rename_that_fails_leaves_all_as_it_was(folder, monkeypatch, fails, th
     for name in there:
         Path(name).write_text(f"old {name}")
     before = files(folder)
-    real, calls = Path.replace, iter(range(1, 100))
+    real, calls = os.replace, iter(range(1, 100))
 
-    def replace(self, target):
-        if next(calls) == fails:
+    def replace(draft, target):
+        if Path(target).parent == folder and next(calls) == fails:
             raise OSError(13, "Permission denied", str(target))
-        return real(self, target)
+        return real(draft, target)
 
-    monkeypatch.setattr(Path, "replace", replace)
+    monkeypatch.setattr(os, "replace", replace)
     typed = ["--out", "s.csv", "--model", "m", "--report", "r.html"]
     assert "Permission denied" in run("score", "plain.csv", *FAST, *typed, code=1).stderr
     assert files(folder) == before
     assert all(Path(name).read_text() == f"old {name}" for name in there)
 
 
+@pytest.mark.parametrize("opened", ["s.csv", "m", "r.html"])
+def test_a_file_that_is_open_on_windows_leaves_all_as_it_was(folder, monkeypatch, opened):
+    """There it can neither be replaced nor put back."""
+    for name in ("s.csv", "m", "r.html"):
+        Path(name).write_text(f"old {name}")
+    before, real = files(folder), os.replace
+
+    def replace(draft, target):
+        if Path(target) == folder / opened:
+            raise PermissionError(13, "Access is denied", str(draft), 5, str(target))
+        return real(draft, target)
+
+    monkeypatch.setattr(os, "replace", replace)
+    monkeypatch.setattr(storage, "ON_WINDOWS", True)
+    monkeypatch.setattr(storage, "WAITS", (0.0,))
+    typed = ["--out", "s.csv", "--model", "m", "--report", "r.html"]
+    told = run("score", "plain.csv", *FAST, *typed, code=1).stderr
+    assert f"It cannot be replaced; close it in other programs: '{folder / opened}'" in told
+    assert files(folder) == before
+    assert all(Path(name).read_text() == f"old {name}" for name in ("s.csv", "m", "r.html"))
+
+
 def test_folders_are_synced_after_the_renames(folder, monkeypatch):
     Path("other").mkdir()
     steps = []
-    replace, sync = Path.replace, os.fsync
+    replace, sync = os.replace, os.fsync
 
     def note_sync(number):
         steps.append(("sync", os.fstat(number).st_ino))
         return sync(number)
 
-    def note_replace(self, target):
+    def note_replace(draft, target):
         steps.append(("rename", str(target)))
-        return replace(self, target)
+        return replace(draft, target)
 
     monkeypatch.setattr(os, "fsync", note_sync)
-    monkeypatch.setattr(Path, "replace", note_replace)
+    monkeypatch.setattr(os, "replace", note_replace)
     run("score", "plain.csv", *FAST, "--out", "s.csv", "--report", "other/r.html")
     last = max(i for i, (what, _) in enumerate(steps) if what == "rename")
     synced = {number for what, number in steps[last:] if what == "sync"}
@@ -178,7 +200,7 @@ def test_all_files_appear_or_none(folder, monkeypatch):
     def fail(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(jobs, "write_page", fail)
+    monkeypatch.setattr(writing, "write_page", fail)
     before = files(folder)
     told = run(
         "score", "plain.csv", *FAST, "--out", "s.csv", "--model", "m", "--report", "r.html", code=1
@@ -192,12 +214,12 @@ KILLED_BETWEEN_RENAMES = """
 import os, signal
 from pathlib import Path
 from clustertrust.cli import cli
-real = Path.replace
-def replace(self, target):
-    real(self, target)
-    if Path(target).name == "{last}":
+real = os.replace
+def replace(draft, target):
+    real(draft, target)
+    if Path(target) == Path("{last}").resolve():
         os.kill(os.getpid(), signal.SIGKILL)
-Path.replace = replace
+os.replace = replace
 cli(["score", "plain.csv", "-k", "3", "--runs", "4", "--seed", "0",
      "--out", "s.csv", "--model", "m", "--report", "r.html"])
 """

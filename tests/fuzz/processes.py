@@ -43,6 +43,8 @@ INSTRUMENTED = [
     "clustertrust.files.delimited",
     "clustertrust.files.whole",
     "clustertrust.files.sources",
+    "clustertrust.files.file_sources",
+    "clustertrust.files.text_sources",
     "clustertrust.files.formats",
     "clustertrust.files.tables",
     "clustertrust.files",  # last: it takes its names from those above

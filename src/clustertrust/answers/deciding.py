@@ -17,7 +17,7 @@ import pandas as pd
 from scipy.stats import binom
 
 from clustertrust._types import Array, Bools, Floats, Ints
-from clustertrust._validation import check_inside
+from clustertrust._validation.arguments import check_inside
 from clustertrust.answers.judging import Answers, Judged, check_answers, judge_by_others
 from clustertrust.answers.learned import LearnedConfidence, learn_from
 from clustertrust.answers.scored import Scored, scored
@@ -128,11 +128,11 @@ class Decision:
         if self.guaranteed:
             return ""
         if not _left(self.learned.scores, self.answers):
-            return "Every row with a score was asked about. Allow a larger risk, or cluster anew."
+            return "Every row with a score was asked about. Allow a larger risk, or cluster again."
         if self.more is None:
             return (
-                "More answers will hardly help: even among the surest rows too many are probably "
-                "wrong. Allow a larger risk, or cluster anew."
+                "More answers are unlikely to help: even among the surest rows too many are "
+                "probably wrong. Allow a larger risk, or cluster again."
             )
         return f"Ask about {self.more} more rows, drawn at random."
 

@@ -37,12 +37,12 @@ def draw_p_value(scores: Floats, positions: Ints) -> float:
 
 
 def check_drawn(scores: Floats, positions: Ints) -> None:
-    """Raise if points can hardly have been drawn at random, going by their scores."""
+    """Raise if points were probably not drawn at random, going by their scores."""
     p = draw_p_value(scores, positions)
     if p < RARE:
         raise InputError(
             f"{{drawn=True}}: the scores of these {len(positions)} points are not spread like "
             f"those of all {np.count_nonzero(~np.isnan(scores))} (χ² of five bands, p = {p:.1g}), "
-            "so they were hardly drawn at random, and a guarantee would not hold. Leave out "
+            "so they were probably not drawn at random, and a guarantee would not hold. Leave out "
             "{drawn=True}; or give {force=True} if you know that chance alone chose them."
         )

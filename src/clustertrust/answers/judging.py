@@ -9,12 +9,8 @@ import numpy as np
 import pandas as pd
 
 from clustertrust._types import Array, Bools, Floats, Ints
-from clustertrust._validation import (
-    check_count,
-    check_flag,
-    check_option_names,
-    check_same_length,
-)
+from clustertrust._validation.arguments import check_count, check_flag, check_option_names
+from clustertrust._validation.rows import check_same_length
 from clustertrust.answers.drawing import check_drawn
 from clustertrust.answers.scored import Scored, scored
 from clustertrust.calibration.checks import check_correct, check_positions
@@ -104,7 +100,7 @@ class Answers:
         should_be : (m,) the cluster that each point should be in, by name; missing: skipped
         drawn : bool, or (m,) booleans
             Whether points were drawn at random from all points with a score. Those that were
-            skipped count as well. Points that can hardly have been drawn, because their scores are
+            skipped count as well. Points that were probably not drawn, because their scores are
             spread otherwise than those of all points, are an error.
         rounds : int
             How many times questions were asked.

@@ -12,8 +12,9 @@ import numpy as np
 import pandas as pd
 from scipy.special import betaincinv, expit, ndtri
 
+from clustertrust._html import html_table
 from clustertrust._types import Array, Floats, Ints
-from clustertrust._validation import check_inside
+from clustertrust._validation.arguments import check_inside
 from clustertrust.answers.features import (
     Features,
     Scales,
@@ -64,6 +65,10 @@ class Learned:
         return mean, np.sqrt((within + (f - mean[:, None]) ** 2) @ self.weights)
 
 
+def _short(value: Any) -> str:
+    return f"{value:.2f}" if isinstance(value, float) else str(value)
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class LearnedConfidence:
     """The probability that each assignment is right, as :func:`learn` makes it from answers.
@@ -89,6 +94,14 @@ class LearnedConfidence:
         """Return one line: the arrays would fill a screen."""
         size = f"{self.n_answers} answers about {len(self.source)} points"
         return f"<LearnedConfidence: {size}; scores, interval, by_cluster, …>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: how much was answered, and the accuracy of clusters."""
+        probable = f"{float(np.nanmean(self.scores)):.0%} are expected to be right"
+        line = f"{self.n_answers:,} answers about {len(self.source):,} points; {probable}"
+        table = self.by_cluster.reset_index()
+        rows = [[_short(value) for value in row] for row in table.itertuples(index=False)]
+        return f"<div><b>{line}</b>{html_table([str(name) for name in table], rows)}</div>"
 
     @property
     def n_answers(self) -> int:

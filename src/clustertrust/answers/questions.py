@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 
 from clustertrust._errors import ParameterError, ParameterTypeError
 from clustertrust._types import Bools, Floats, Ints
-from clustertrust._validation import MOST, check_count
+from clustertrust._validation.arguments import MOST, check_count
 from clustertrust.answers.features import Features
 from clustertrust.answers.judging import Answers
 from clustertrust.answers.learned import LearnedConfidence, learn_from
@@ -32,7 +32,7 @@ class Questions:
     Attributes
     ----------
     positions : (m,) positions of the points; those drawn at random first, in random order
-    drawn : (m,) which were drawn at random: a guarantee rests on these alone
+    drawn : (m,) which were drawn at random: only these count for a guarantee
     inclusion : (m,) probability with which each was drawn; NaN for those that were chosen
     round : 1 for the first questions about these scores, 2 for the next
     """
@@ -92,12 +92,12 @@ def ask(
     n : int
         Number of questions.
     n_random : int, optional
-        How many of them to draw at random from all points: a guarantee rests on these alone. The
+        How many of them to draw at random from all points: only these count for a guarantee. The
         others are chosen to teach the model most: uncertain, unlike each other, and in all
         clusters. None: two thirds.
     answers : Answers, optional
-        What was answered before. The random part goes on where it ended, and the model asks what it
-        does not know yet.
+        What was answered before. The random part continues where it ended, and the model asks
+        about what it does not know yet.
     X : (n, d) array or frame, optional
         The points, as for :class:`LearnedConfidence`.
     random_state : int, RandomState or None
@@ -159,7 +159,7 @@ def _ranking(source: Scored, before: Answers) -> LearnedConfidence:
 def instructive_points(
     learned: LearnedConfidence, pool: Ints, taken: Ints, n: int, rng: Any
 ) -> Ints:
-    """Choose n of the pool that teach most, beside points that are answered or asked anyway."""
+    """Choose the n points of the pool that teach most, given those answered or asked anyway."""
     candidates = rng.permutation(pool)[: max(CANDIDATES, n)]
     taken = taken[: max(CANDIDATES, n)]
     positions = np.concatenate([taken, candidates])

@@ -1,4 +1,4 @@
-"""A fitted CAKE, its results, or their table → one record that answers are put beside."""
+"""A fitted CAKE, its results, or their table → one record that answers are joined to."""
 
 from __future__ import annotations
 
@@ -12,19 +12,16 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from clustertrust._types import Array, Floats, Ints
-from clustertrust._validation import (
-    check_flat,
-    check_matrix,
-    check_same_length,
-    check_scores,
-    is_dask,
-    with_nothing,
-)
+from clustertrust._validation.arguments import check_flat, check_scores
+from clustertrust._validation.frames import is_dask
+from clustertrust._validation.labels import with_nothing
+from clustertrust._validation.points import check_matrix
+from clustertrust._validation.rows import check_same_length
 from clustertrust.ensemble.record import plain_names
 from clustertrust.records import Record, check_fields
 from clustertrust.results import Confidence
 
-# Components of a score beside it: the column, and whether it is a share whose logit is taken.
+# Components of a score: the column, and whether it is a share whose logit is taken.
 COMPONENTS = {
     "stability": True,
     "silhouette_mean": False,
@@ -161,7 +158,7 @@ def _of_table(table: pd.DataFrame, X: Any) -> Scored:
         )
     clusters = table["label"].dropna()
     if pd.api.types.is_float_dtype(clusters.dtype) and (clusters == clusters.round()).all():
-        # Integers beside empty cells
+        # Integers in a column with empty cells
         clusters = clusters.astype(np.int64)
     if pd.api.types.is_numeric_dtype(clusters.dtype):
         clusters = clusters[clusters >= 0]

@@ -15,7 +15,7 @@ import pandas as pd
 
 from clustertrust._errors import InputError, literal
 from clustertrust._types import Array, Ints
-from clustertrust._validation import check_choice, warn_user
+from clustertrust._validation.arguments import check_choice, warn_user
 from clustertrust.answers.drawing import check_drawn
 from clustertrust.answers.judging import Answers
 from clustertrust.answers.questions import Questions
@@ -87,7 +87,7 @@ def answers_table(
     names : names of all rows, under the name of their column; None: rows are known by position
     kind : what names in `answer` are: "classes", "labels" (of clusters), or found out
     drawn : whether rows were drawn at random of which the tables do not say how they were asked
-    force : accept such rows also if they can hardly have been drawn
+    force : accept such rows even if they were probably not drawn
     """
     check_choice("kind", kind, KINDS)
     rows = pd.concat(
@@ -156,8 +156,8 @@ def _rows(
     chosen = positions[(asked == "learn") & filled & (word != "skip")]
     if drawn and chosen.size:
         raise InputError(
-            f"{{drawn=True}}: {literal(file)} says of row {chosen[0]} that it was asked to learn, "
-            "so it was chosen and not drawn, and a guarantee would not hold. Leave out "
+            f"{{drawn=True}}: {literal(file)} says of row {chosen[0]} that it was asked to learn "
+            "from, so it was chosen, not drawn, and a guarantee would not hold. Leave out "
             "{drawn=True}; rows whose column asked says random count without it."
         )
     rounds = pd.to_numeric(text["round"], errors="coerce").fillna(round)
@@ -269,7 +269,7 @@ def _classes(rows: pd.DataFrame, named: pd.Series, source: Scored, kind: str) ->
 
 
 def _mixed(judged: pd.DataFrame, named: pd.DataFrame) -> str:
-    """Return what is wrong with answers of two kinds; the rarer kind is taken for the slip."""
+    """Return what is wrong with answers of two kinds; the rarer kind is taken for the mistake."""
     one, other = judged.iloc[0], named.iloc[0]
     if len(named) < len(judged):
         return (
@@ -277,8 +277,8 @@ def _mixed(judged: pd.DataFrame, named: pd.DataFrame) -> str:
             "answered by right and wrong; write right, wrong or skip there too."
         )
     return (
-        f"{one['file']} has {_shown(one)} for row {one['position']} beside classes such as "
-        f"{other['answer']!r}; give classes for all rows, or right and wrong."
+        f"{one['file']} has {_shown(one)} for row {one['position']}, but others have classes "
+        f"such as {other['answer']!r}; give classes for all rows, or right and wrong."
     )
 
 

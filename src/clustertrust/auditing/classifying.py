@@ -11,7 +11,8 @@ from sklearn.tree import ExtraTreeClassifier
 from clustertrust._errors import InputError, ParameterError
 from clustertrust._parallel import count_threads, map_blocks
 from clustertrust._types import Array, Floats, Ints
-from clustertrust._validation import check_floats, is_frame
+from clustertrust._validation.arguments import check_floats
+from clustertrust._validation.frames import is_frame
 from clustertrust.ensemble.fitting import seed_parameters
 from clustertrust.ensemble.labels import in_order_of
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from clustertrust._notebook import with_findings
 from clustertrust._types import Array, Bools, Floats, Ints
-from clustertrust.auditing.verdicts import VERDICTS, Verdict, verdicts_of
+from clustertrust.auditing.verdicts import VERDICTS, Verdict, recognised, verdicts_of
 from clustertrust.auditing.votes import margin_of
 from clustertrust.records import load_record, save_record
 from clustertrust.results import Confidence
@@ -92,7 +92,7 @@ class Audit(Confidence):
     def suggested(self) -> Array:
         """(n,) the label, by its name, that runs and classifier favour; the given one on ties.
 
-        None, or -1 among numbers, where nothing speaks for any. Points without a label have a
+        None, or -1 among numbers, where there is no evidence for any. Points without a label have a
         suggestion too.
         """
         return self._named(self._suggested)
@@ -136,8 +136,7 @@ class Audit(Confidence):
         sizes = np.bincount(self.labels[self.labels >= 0], minlength=len(self.label_names))
         names, known = self.label_names.tolist(), None
         if self.probabilities is not None:
-            kept = (self.probabilities.argmax(axis=1) == self.labels) & (self.labels >= 0)
-            known = 2 * np.bincount(self.labels[kept], minlength=len(names)) > sizes
+            known = recognised(self.probabilities, self.labels)
         return verdicts_of(self.outcomes, self.partners, sizes, names, known)
 
     def clusters(self) -> pd.DataFrame:

@@ -35,6 +35,8 @@ VALLEY = 0.65
 THIN = 0.6
 # Share of a cluster; less is no half of it, and what it is merged with has at least as many points
 SMALLEST_PART = 0.1
+# Probability from which on a classifier recognises a cluster: that of its points ranks higher
+RECOGNISED = 0.7
 # Share of the runs that a verdict needs; below it is unclear
 MAJORITY = 0.5
 # Level of the intervals
@@ -50,7 +52,7 @@ class Verdict:
     cluster : its name
     points : how many have it
     verdict : one of `VERDICTS`; "unclear" if fewer than half of the runs share one, or if runs
-        dissolve a cluster that the classifier tells from the others
+        dissolve a cluster that the classifier recognises, or merge two with a valley between them
     other : name of the cluster that it is merged with; None for other verdicts
     share : of the runs with this verdict (and, of merged, this other cluster); of unclear, with
         the most frequent one
@@ -313,31 +315,59 @@ def _falls_in_halves(half: Sample | None) -> bool:
     return borders.is_thin(0, 1, inner)
 
 
+def most_frequent(outcomes: Ints, partners: Ints) -> list[tuple[int, int]]:
+    """Return the verdict on each cluster that most runs share, and its partner, -1: none.
+
+    On ties the milder; unclear if fewer than half of the runs share it. Merged with one cluster and
+    merged with another are different verdicts. `outcomes` and `partners` are (R, k), as `judge_run`
+    gives them.
+    """
+    found = []
+    R, k = outcomes.shape
+    for a in range(k):
+        verdict, other, count = _most(outcomes[:, a], partners[:, a], k)
+        found.append((verdict, other) if count >= MAJORITY * R else (UNCLEAR, -1))
+    return found
+
+
+def _most(outcomes: Ints, partners: Ints, k: int) -> tuple[int, int, int]:
+    """Return the most frequent verdict of runs (R,) on one cluster, its partner and its count."""
+    counts = np.zeros((len(VERDICTS), k + 1), dtype=np.int64)
+    # The last column: with none
+    np.add.at(counts, (outcomes, partners), 1)
+    verdict, other = divmod(int(counts.argmax()), k + 1)
+    return verdict, other if other < k else -1, int(counts.max())
+
+
 def verdicts_of(
     outcomes: Ints, partners: Ints, sizes: Ints, names: list[Any], known: Bools | None = None
 ) -> tuple[Verdict, ...]:
-    """Return the most frequent verdict on each cluster; on ties the milder.
+    """Return the most frequent verdict on each cluster.
 
-    It is unclear if fewer than half of the runs share it, or if a cluster is dissolved that is
-    `known` (k,): a classifier gives most of its points the given label.
-
-    Merged with one cluster and merged with another are different verdicts.
-
-    `outcomes` and `partners` are (R, k), as `judge_run` gives them.
+    It is unclear if a cluster is dissolved that is `known` (k,) to a classifier.
     """
     verdicts = []
     R, k = outcomes.shape
-    for a, name in enumerate(names):
-        counts = np.zeros((len(VERDICTS), k + 1), dtype=np.int64)
-        # The last column: with none
-        np.add.at(counts, (outcomes[:, a], partners[:, a]), 1)
-        verdict, other = divmod(int(counts.argmax()), k + 1)
-        count = int(counts.max())
-        is_known = known is not None and bool(known[a])
-        if count < MAJORITY * R or (verdict == DISSOLVED and is_known):
-            verdict, other = UNCLEAR, k
-        partner = names[other] if other < k else None
+    for a, (verdict, other) in enumerate(most_frequent(outcomes, partners)):
+        count = _most(outcomes[:, a], partners[:, a], k)[2]
+        if verdict == DISSOLVED and known is not None and known[a]:
+            verdict = UNCLEAR
         limits = binomtest(count, R).proportion_ci(LEVEL, method="wilson")
         shares = (count / R, *map(float, limits))
-        verdicts.append(Verdict(name, int(sizes[a]), VERDICTS[verdict], partner, *shares))
+        partner = names[other] if other >= 0 else None
+        verdicts.append(Verdict(names[a], int(sizes[a]), VERDICTS[verdict], partner, *shares))
     return tuple(verdicts)
+
+
+def recognised(probabilities: Floats, labels: Ints) -> Bools:
+    """Return (k,) whether a classifier tells the points of each label from those of others.
+
+    It does if a point of the label has a higher probability of it than one of the others, with a
+    probability of at least 0.7; labels at random have 0.5.
+    """
+    has = labels >= 0
+    result = np.zeros(probabilities.shape[1], dtype=bool)
+    for a in range(len(result)):
+        own, others = (probabilities[has & of, a] for of in (labels == a, labels != a))
+        result[a] = _probability_above(own, np.sort(others)) >= RECOGNISED
+    return result

@@ -28,7 +28,9 @@ def _consensus(labels: Any) -> tuple[Votes, Ints]:
 
 
 def consensus_agreement(labels: Any) -> Floats:
-    """Share of the runs, aligned to the medoid run, that give the point its consensus label.
+    """Return the share of the runs that give the point its consensus label.
+
+    Runs are aligned to the medoid run.
 
     Parameters
     ----------
@@ -51,8 +53,9 @@ def consensus_agreement(labels: Any) -> Floats:
 
 
 def entropy_agreement(labels: Any) -> Floats:
-    """1 - H(p) / log k, clipped to [0, 1], p the shares of the runs for each of the k labels of the
-    consensus.
+    """Return 1 - H(p) / log k, clipped to [0, 1].
+
+    p are the shares of the runs that vote for each of the k consensus labels.
 
     Runs are aligned to the consensus labels themselves. The paper leaves open what a cluster
     without a partner counts for: here all such votes count as one further label, so that they lower

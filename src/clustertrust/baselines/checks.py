@@ -8,7 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from clustertrust._types import Floats
-from clustertrust._validation import check_count, check_matrix
+from clustertrust._validation.arguments import check_count
+from clustertrust._validation.points import check_matrix
 
 
 def check_seed(random_state: Any) -> int | None:

@@ -8,7 +8,9 @@ import numpy as np
 from sklearn.neighbors import LocalOutlierFactor
 
 from clustertrust._types import Floats
-from clustertrust._validation import check_count, check_matrix, check_same_length
+from clustertrust._validation.arguments import check_count
+from clustertrust._validation.points import check_matrix
+from clustertrust._validation.rows import check_same_length
 from clustertrust.cells import meet
 from clustertrust.ensemble.record import as_ensemble
 

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 
 from clustertrust._types import Floats
-from clustertrust._validation import (
+from clustertrust._validation.arguments import (
     MOST,
     check_choice,
     check_count,
@@ -151,7 +151,7 @@ def fuzzy_memberships(
         if np.abs(u - before).max() < tol:
             return u
     warn_user(
-        f"Fuzzy c-means has not settled after max_iter={max_iter} iterations; allow more, or a "
+        f"Fuzzy c-means did not converge after max_iter={max_iter} iterations; allow more, or a "
         "larger tol.",
         ConvergenceWarning,
     )

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
 from clustertrust._types import Floats
-from clustertrust._validation import check_floats, check_matrix
+from clustertrust._validation.arguments import check_floats
+from clustertrust._validation.points import check_matrix
 from clustertrust.baselines.checks import check_seed
 
 

@@ -14,7 +14,8 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.utils.validation import check_is_fitted
 
 from clustertrust._types import Floats
-from clustertrust._validation import check_choice, check_same_length, check_scores, warn_user
+from clustertrust._validation.arguments import check_choice, check_scores, warn_user
+from clustertrust._validation.rows import check_same_length
 from clustertrust.calibration.checks import check_correct, check_weights
 
 ProbabilityOf = Callable[[Floats], Floats]

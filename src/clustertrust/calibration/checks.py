@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from clustertrust._types import Floats, Ints
-from clustertrust._validation import check_flat, check_floats
+from clustertrust._validation.arguments import check_flat, check_floats
 
 
 def check_correct(correct: Any, *, name: str = "correct") -> Floats:

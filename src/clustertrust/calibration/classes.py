@@ -10,13 +10,9 @@ import numpy as np
 import pandas as pd
 
 from clustertrust._types import Array, Bools, Ints
-from clustertrust._validation import (
-    check_choice,
-    check_flat,
-    check_label_vector,
-    check_same_length,
-    warn_user,
-)
+from clustertrust._validation.arguments import check_choice, check_flat, warn_user
+from clustertrust._validation.labels import check_label_vector
+from clustertrust._validation.rows import check_same_length
 from clustertrust.calibration.checks import check_positions
 from clustertrust.matching import best_match, count_pairs
 

@@ -11,13 +11,8 @@ import pandas as pd
 from scipy.stats import beta
 
 from clustertrust._types import Floats, Ints
-from clustertrust._validation import (
-    MOST,
-    check_choice,
-    check_count,
-    check_same_length,
-    check_scores,
-)
+from clustertrust._validation.arguments import MOST, check_choice, check_count, check_scores
+from clustertrust._validation.rows import check_same_length
 from clustertrust.calibration.checks import check_correct
 
 # Level of the intervals in a diagram
@@ -56,7 +51,7 @@ class Reliability:
 def equal_counts(p: Floats, n_bins: int) -> Ints:
     """Return the bin of each point: the lowest n / n_bins points, then the next, and so on.
 
-    Equal probabilities stay together. The rest at the top is a bin of its own only if it has at
+    Equal probabilities stay together. The rest at the top is a separate bin only if it has at
     least half as many points.
     """
     _, of, counts = np.unique(p, return_inverse=True, return_counts=True)

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from clustertrust._types import Array, Floats, Ints
-from clustertrust._validation import check_choice, check_count, check_scores
+from clustertrust._validation.arguments import check_choice, check_count, check_scores
 from clustertrust.calibration.checks import check_positions
 
 PURPOSES = ("review", "threshold")
@@ -110,7 +110,7 @@ def suggest(
     pool = np.flatnonzero(there)
     if m > pool.size:
         raise ValueError(
-            f"n={m} labels were asked for and {pool.size} points can be drawn; ask for fewer."
+            f"n={m} labels were requested, but only {pool.size} points can be drawn; ask for fewer."
         )
     rng = check_random_state(random_state)
     drawn = rng.permutation(pool)

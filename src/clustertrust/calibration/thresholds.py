@@ -11,14 +11,14 @@ import numpy as np
 import pandas as pd
 
 from clustertrust._types import Array, Bools, Floats, Ints
-from clustertrust._validation import (
+from clustertrust._validation.arguments import (
     check_flat,
     check_floats,
     check_inside,
-    check_same_length,
     check_scores,
     warn_user,
 )
+from clustertrust._validation.rows import check_same_length
 from clustertrust.calibration.checks import check_correct
 from clustertrust.calibration.evidence import binomial_p, hypergeometric_p, in_sequence, weighted_p
 from clustertrust.calibration.sampling import Sample

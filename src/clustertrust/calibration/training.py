@@ -7,13 +7,9 @@ from typing import Any
 import numpy as np
 
 from clustertrust._types import Array, Bools, Floats
-from clustertrust._validation import (
-    check_inside,
-    check_label_vector,
-    check_same_length,
-    check_scores,
-    warn_user,
-)
+from clustertrust._validation.arguments import check_inside, check_scores, warn_user
+from clustertrust._validation.labels import check_label_vector
+from clustertrust._validation.rows import check_same_length
 from clustertrust.selection import select_above, select_top
 
 

@@ -16,8 +16,10 @@ from clustertrust.cli.planning import named_problems, preparer_for
 from clustertrust.cli.points import reading_of
 from clustertrust.cli.printing import is_interactive
 from clustertrust.files.columns import check_there
-from clustertrust.files.sources import Block, CsvSource, FrameSource, Source
+from clustertrust.files.file_sources import FrameSource
+from clustertrust.files.sources import Block, Source
 from clustertrust.files.tables import column_names, open_source
+from clustertrust.files.text_sources import CsvSource
 from clustertrust.streaming.passes import rows_of_block
 from clustertrust.tables import TablePreparer
 from clustertrust.tables.rows import HEAD
@@ -55,14 +57,12 @@ class Prepared(Source):
         plan = self.preparer.plan_
         paths = [str(path) for path in getattr(self.source, "paths", ())]
         plan.check_whole_numbers(frame, paths[0] if len(paths) == 1 else "The table")
-        columns = plan.read(frame)
-        positions, why = np.arange(before, before + len(frame)), None
+        rows = self.preparer.rows_of(frame, before)
         ids = None if self.id is None else frame[self.id].to_numpy()
-        if self.n_rows != plan.n_rows:
-            why = plan.rows_out(columns, positions)
-            columns, ids = columns.of(why == ""), positions if ids is None else ids
-        X = self.preparer.measures_.scale(self.preparer.filled(columns))
-        return Block(np.ascontiguousarray(X), ids, why=why)
+        if self.n_rows == plan.n_rows:
+            return Block(np.ascontiguousarray(rows.X), ids)
+        ids = np.arange(before, before + len(frame)) if ids is None else ids
+        return Block(np.ascontiguousarray(rows.X), ids, why=rows.why)
 
 
 def frames_of(source: Source, rows: int) -> Iterator[pd.DataFrame]:
@@ -104,7 +104,6 @@ def open_table(data: str, columns: ReadOptions) -> Source:
 
 def prepare_table(source: Source, data: str, columns: ReadOptions) -> Prepared:
     """Look at a table in blocks, and return the numbers that it becomes."""
-    has_names = source.columns is not None
     names = [str(j) for j in range(source.n_features)]
     if isinstance(source, FrameSource):
         names = source.wanted
@@ -117,8 +116,8 @@ def prepare_table(source: Source, data: str, columns: ReadOptions) -> Prepared:
 
     notes = source.notes if isinstance(source, CsvSource) else ()
     with named_problems(data):
-        preparer = preparer_for(columns, names, data)
-        preparer.fit_blocks(blocks, notes, has_names=has_names)
+        preparer = preparer_for(columns, names)
+        preparer.fit_blocks(blocks, notes, has_names=source.columns is not None)
     return Prepared(only_used(source, data, preparer), preparer)
 
 

@@ -19,6 +19,7 @@ from clustertrust.cli.points import Points, read_points
 from clustertrust.cli.printing import (
     as_json,
     is_interactive,
+    left_out_of,
     name_of,
     plan_of,
     planned_settings,
@@ -27,6 +28,7 @@ from clustertrust.cli.printing import (
     print_table,
     records,
     say,
+    unscored,
 )
 from clustertrust.cli.request import ChooseRequest
 from clustertrust.cli.squares import read_square
@@ -119,16 +121,16 @@ def choose(request: ChooseRequest) -> None:
         return
     if request.to_stdout:
         print_table(table)
-    print_summary(request, profile.summary(), points)
+    notes = unscored(left_out_of(points), len(points.kept))
+    print_summary(request, profile.summary(), points.plan, notes)
 
 
 def profile_fields(profile: KProfile) -> dict[str, Any]:
     """Return the profile as JSON."""
     names = ["best", "confidence", "plausible", "strongest", "choices", "structured", "p_value"]
     names += ["level", "left_out", "notes", "n_points", "n_rows", "n_runs"]
-    return {name: getattr(profile, name) for name in names} | {
-        "profile": records(profile.to_frame(), "n_clusters")
-    }
+    fields = {name: getattr(profile, name) for name in names} | {"verdict": profile.verdict()}
+    return fields | {"profile": records(profile.to_frame(), "n_clusters")}
 
 
 def choice_settings(request: ChooseRequest, points: Points) -> dict[str, Any]:
@@ -161,7 +163,7 @@ def write_choice_page(
 
 
 def draw_profile(path: Path, profile: KProfile) -> None:
-    """Draw how probable each k is, and which signals speak for it."""
+    """Draw how probable each k is, and which signals favour it."""
     # No window, no state.
     from matplotlib.figure import Figure
 

@@ -87,7 +87,7 @@ def _score(request: ScoreRequest) -> None:
 def audit(request: AuditRequest) -> None:
     """Score how much each label in a column of DATA can be trusted, and flag those that look wrong.
 
-    Runs hand on the labels of neighbours and cluster the rows anew; trees that have not seen a
+    Runs propagate the labels of neighbours and cluster the rows again; trees that have not seen a
     row's label predict it. Each row gets a score, a suggested label, and whether the given one
     looks wrong (the column issue); each label gets a verdict: kept together, split, merged with
     another, dissolved or unclear. DATA is read as by `clustertrust score`, and never overwritten.
@@ -226,7 +226,7 @@ def ask(request: AskRequest) -> None:
     Some rows are drawn at random: they say how many of all rows are right. The others are chosen
     where an answer teaches most. Fill in the column answer of the table: right, wrong or skip; or
     the class of the row; or, in should_be, the cluster it should be in. Then `clustertrust decide`.
-    Columns are used as `clustertrust score` used them, if its plan is beside SCORES.
+    Columns are used as `clustertrust score` used them, if its plan is next to SCORES.
     """
     if request.n_random is not None and request.n_random > request.n:
         raise click.UsageError(f"--random {request.n_random} is more than --n {request.n}.")
@@ -252,7 +252,7 @@ def decide(request: DecideRequest) -> None:
     ANSWERS are tables with the column answer: questions that a person filled in, or the download of
     a report's review. The error of the rows kept is guaranteed by the rows drawn at random; all
     answers teach the scores. Rows that were drawn and skipped count as wrong. Columns are used as
-    `clustertrust score` used them, if its plan is beside SCORES.
+    `clustertrust score` used them, if its plan is next to SCORES.
     """
     if request.all_rows and request.out is None:
         raise click.UsageError("--all-rows is about the table that is written; add --out.")
@@ -293,7 +293,7 @@ def demo(out: str | None) -> None:
 )
 @takes(ExplainRequest)
 def explain(request: ExplainRequest) -> None:
-    """Explain the score of ROW: its parts, and its values beside those of its cluster and rival.
+    """Explain the score of ROW: its parts, and its values next to those of its cluster and rival.
 
     SCORES is what `clustertrust score --out` wrote. ROW is the name of a row, or its number,
     counted from 0, where rows have no names.

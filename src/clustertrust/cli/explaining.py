@@ -19,9 +19,12 @@ from clustertrust.cli.writing import read_names
 from clustertrust.columns import COLUMNS
 from clustertrust.reasons import SENTENCES, error_text
 from clustertrust.tables.column import ColumnPlan
+from clustertrust.tables.values import as_categories
 
 # Columns that are compared.
 LISTED = 12
+# What is shown for a value that the file does not have.
+MISSING = "missing"
 COMPONENTS = ("stability", "geometry", "persistence", "second_opinions")
 
 
@@ -135,14 +138,26 @@ def _beside_clusters(points: Points, table: pd.DataFrame, position: int) -> list
         own, other = (
             (shown["this row"] - shown[name]).abs() / spread for name in shown.columns[1:]
         )
-        shown["nearer to"] = np.where(other < own, str(clusters[1]), str(clusters[0]))
+        nearer = np.where(other < own, str(clusters[1]), str(clusters[0]))
+        shown["nearer to"] = np.where(shown["this row"].isna(), "", nearer)
         shown = shown.loc[(own - other).sort_values(ascending=False, kind="stable").index]
     lines = []
     if len(shown):
         more = f"\n… and {len(shown) - LISTED} more columns" if len(shown) > LISTED else ""
-        text = shown.head(LISTED).to_string(float_format=lambda value: f"{value:.4g}")
+        shown = shown.head(LISTED)
+        text = shown.to_string(float_format=lambda value: f"{value:.4g}", na_rep=MISSING)
         lines += ["\nIts values, and the means of the clusters:", f"{text}{more}"]
+        lines += _filled_in(points, list(shown.index[shown["this row"].isna()]))
     return lines + _beside_categories(points, labels, at, clusters)
+
+
+def _filled_in(points: Points, names: list[str]) -> list[str]:
+    """Return what these columns of a row took for their missing value, if they took one."""
+    if not names or points.plan is None or points.plan.is_mixed or points.preparer is None:
+        return []
+    means = dict(zip(points.unscaled.columns, points.preparer.measures_.means, strict=True))
+    taken = ", ".join(f"{name} {means[name]:.4g}" for name in names)
+    return [f"In place of a missing value, the clustering took the column's mean: {taken}."]
 
 
 def _categories(points: Points) -> list[ColumnPlan]:
@@ -161,14 +176,15 @@ def _numbers(points: Points) -> pd.DataFrame:
 def _beside_categories(points: Points, labels: Any, at: int, clusters: list[Any]) -> list[str]:
     """Return its categories, and how much of each cluster has the same."""
     columns = _categories(points)
-    if not columns or points.original is None:
+    if not columns or points.original is None or points.plan is None:
         return []
     own = points.original[points.kept]
     rows = {}
     for column in columns[:LISTED]:
-        same = (own[column.name].astype(str) == str(own[column.name].iloc[at])).to_numpy()
+        texts = as_categories(own[column.name], points.plan.na).fillna(MISSING)
+        same = (texts == texts.iloc[at]).to_numpy()
         shares = {f"cluster {one}": f"{same[labels == one].mean():.0%}" for one in clusters}
-        rows[column.name] = {"this row": str(own[column.name].iloc[at])} | shares
+        rows[column.name] = {"this row": texts.iloc[at]} | shares
     text = pd.DataFrame.from_dict(rows, orient="index").to_string()
     return ["\nIts categories, and how many of each cluster have the same:", text]
 

@@ -108,7 +108,7 @@ def _read_partitions(path: str, id: str | None, points: Points) -> pd.DataFrame:
                 f"{points.ids[differ[0]]!r}; partitions label the same rows in the same order."
             )
     if runs.shape[1] == 0:
-        raise ValueError(f"{path} has no column of labels beside the names of the rows.")
+        raise ValueError(f"{path} has no column of labels besides the names of the rows.")
     distinct = [name for name in runs if len(runs) > 2 and runs[name].nunique() == len(runs)]
     if distinct:
         raise ValueError(

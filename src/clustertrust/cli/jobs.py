@@ -5,50 +5,45 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import click
 import pandas as pd
 
-from clustertrust import CAKE, Audit, Confidence, __version__
+from clustertrust import CAKE, __version__
 from clustertrust.cli.cells import graph_of, runs_of, score_graph
 from clustertrust.cli.given import score_given, without_labels
 from clustertrust.cli.large import large_source, score_large
 from clustertrust.cli.options import ReadOptions
 from clustertrust.cli.outputs import staged
-from clustertrust.cli.planning import for_metric
-from clustertrust.cli.points import FittedTable, Points, on_all_rows, read_points
+from clustertrust.cli.planning import FittedTable, for_metric
+from clustertrust.cli.points import on_all_rows, read_points
 from clustertrust.cli.printing import (
+    Outcome,
     is_interactive,
+    left_out_of,
     name_of,
-    plan_of,
     print_json,
+    print_scores,
     print_summary,
     print_table,
     say,
     score_settings,
-    summary_fields,
+    unscored,
     with_options,
 )
+from clustertrust.cli.quoting import quoted, read_tests
 from clustertrust.cli.request import PredictRequest, ScoreRequest
-from clustertrust.cli.sidecar_plan import BESIDE, with_plan_beside
+from clustertrust.cli.sidecar_plan import with_plan_beside
 from clustertrust.cli.squares import (
     check_square_options,
     read_new_distances,
     read_square,
 )
-from clustertrust.cli.writing import (
-    draw_scores,
-    save,
-    write_page,
-    write_plan,
-    write_scores,
-)
+from clustertrust.cli.writing import save, write_scores, write_shown
 from clustertrust.files.columns import listed
 from clustertrust.model_files import read_about
 from clustertrust.notes import note_on_noise
-from clustertrust.summary import headline, summary_of
-from clustertrust.tables import TablePreparer
+from clustertrust.summary import summary_of
 
 
 def score(request: ScoreRequest) -> None:
@@ -76,6 +71,7 @@ def score(request: ScoreRequest) -> None:
         raise ValueError(
             f"{name_of(data)} has {points.kept.sum()} row to cluster; there must be at least 2."
         )
+    read_tests(request, int(points.kept.sum()))
     say(f"Scoring {points.kept.sum():,} points of {name_of(data)}.")
     cake = None
     graph = graph_of(request, points)
@@ -105,27 +101,14 @@ def score(request: ScoreRequest) -> None:
         if "--model" in drafts:
             assert cake is not None
             save(drafts["--model"], cake, points)
-        if "--plot" in drafts:
-            draw_scores(drafts["--plot"], scored, points)
-        for option in {"--save-plan", BESIDE} & drafts.keys():
-            write_plan(drafts[option], points)
-        if "--report" in drafts:
-            write_page(drafts["--report"], scored, points, request, settings)
+        write_shown(drafts, scored, points, request, settings)
+    if request.to_stdout and not request.as_json:
+        print_table(table, points.dialect)
     notes = note_on_noise(scored.ensemble.noise)
     summary = with_options(summary_of(results, at=at, notes=notes))
-    if request.as_json:
-        printed = _fields(request, points, scored) | summary_fields(summary)
-        if isinstance(scored, Audit):
-            printed |= {"verdicts": [vars(verdict) for verdict in scored.verdicts]}
-            printed |= {"wrong_labels": scored.wrong_labels._asdict()}
-        print_json(printed | {"settings": settings} | plan_of(points), paths)
-        return
-    if request.to_stdout:
-        print_table(table, points.dialect)
-    text = summary.text(_headline(points, scored))
-    if isinstance(scored, Audit):
-        text += f"\n\n{scored.verdicts_as_text()}"
-    print_summary(request, text, points)
+    summary = replace(summary, quoted=quoted(request, scored))
+    rows = len(points.kept)
+    print_scores(Outcome(request, points, scored, summary, left_out_of(points), rows), settings)
 
 
 def predict(request: PredictRequest) -> None:
@@ -144,7 +127,6 @@ def predict(request: PredictRequest) -> None:
             f"{data} has {points.X.shape[1]} columns; the model was fitted on "
             f"{cake.n_features_in_}."
         )
-    scored = cake.confidence_
     results = cake.judge(points.X, threshold=at.threshold)
     results = results.set_axis(points.ids[points.kept], axis=0)
     table = on_all_rows(results, points, only_scores=request.only_scores)
@@ -158,40 +140,25 @@ def predict(request: PredictRequest) -> None:
             )
     # Runs and clusters are judged by the points that they were made of, not by these.
     summary = replace(summary_of(results, at=at), verdict=None, notes=())
+    left_out, rows = left_out_of(points), len(points.kept)
+    outcome = Outcome(request, points, cake.confidence_, summary, left_out, rows)
     if request.as_json:
-        print_json(_fields(request, points, scored) | summary_fields(summary), paths)
+        print_json(outcome.to_json(), paths)
         return
     if request.to_stdout:
         print_table(table, points.dialect)
-    text = summary.text(f"{_headline(points, scored)}; scored by {model}")
+    text = summary.text(f"{outcome.headline()}; scored by {model}")
     filled = [f"{name} {count}" for name, count in points.n_filled.items()]
     if filled:
         text += f"\n\nMissing values: {listed(filled)}; they take the means that the model stored."
-    print_summary(request, text, replace(points, plan=None))
-
-
-def _fields(
-    request: ScoreRequest | PredictRequest, points: Points, scored: Confidence
-) -> dict[str, Any]:
-    """Return what was scored, and by what runs, as JSON."""
-    by_model = {"model": request.model} if isinstance(request, PredictRequest) else {}
-    return {"input": request.data, **by_model, "rows": len(points.kept)} | {
-        "scored": int(points.kept.sum()),
-        "runs": scored.n_runs,
-        "geometry": scored.geometry_method,
-    }
-
-
-def _headline(points: Points, scored: Confidence) -> str:
-    n = int(points.kept.sum())
-    return headline(n, scored.n_clusters, scored.ensemble, scored.geometry_method)
+    print_summary(request, text, None, unscored(left_out, rows))
 
 
 def _check_impute(columns: ReadOptions, model: str, fitted: FittedTable) -> None:
     """Raise if means are asked for that a model has not."""
     if columns.impute is None:
         return
-    if fitted.preparer is None:
+    if not fitted.has_means:
         raise ValueError(f"--impute: {model} has no column means of its fit; use --drop-missing.")
     if fitted.preparer.plan_.is_mixed:
         raise ValueError(f"--impute: the distances of {model} skip missing values; leave it out.")
@@ -203,8 +170,4 @@ def _load_model(path: str) -> tuple[CAKE, FittedTable]:
         # They are scaled here.
         warnings.filterwarnings("ignore", "This model was fitted on standardised columns")
         cake = CAKE.load(path)
-    kept = read_about(path).get("preparation")
-    names = getattr(cake, "feature_names_in_", None)
-    features = None if names is None else tuple(str(name) for name in names)
-    preparer = None if kept is None else TablePreparer.from_json(kept)
-    return cake, FittedTable(features, preparer)
+    return cake, FittedTable.of(cake, read_about(path).get("preparation"))

@@ -75,7 +75,7 @@ class ReadOptions:
         "TEXT",
     )
     plan: str | None = option(
-        "Do with each column what this file says, which --save-plan wrote.",
+        "Treat the columns as this file says; --save-plan writes one.",
         type=click.Path(exists=True, dir_okay=False),
         metavar="FILE",
     )
@@ -90,15 +90,19 @@ class ReadOptions:
         metavar="NAME",
     )
     separator: str | None = option(
-        "What separates the fields of text, such as ';' or tab.  [default: found]", metavar="CHAR"
+        "Separator of fields in text, such as ';' or tab.  [default: detected]", metavar="CHAR"
     )
-    encoding: str | None = option("Of text, such as cp1252.  [default: found]", metavar="NAME")
+    encoding: str | None = option(
+        "Encoding of text, such as cp1252.  [default: detected]", metavar="NAME"
+    )
     decimal: str | None = option(
-        "Mark before the decimals of numbers.  [default: found]", type=click.Choice([".", ","])
+        "Decimal mark of numbers.  [default: detected]", type=click.Choice([".", ","])
     )
-    thousands: str | None = option("Mark between thousands.  [default: found]", metavar="CHAR")
+    thousands: str | None = option(
+        "Mark between thousands of numbers.  [default: detected]", metavar="CHAR"
+    )
     skip_rows: int | None = option(
-        "Lines above the one with the names.  [default: found]",
+        "Lines above the one with the names.  [default: detected]",
         type=click.IntRange(min=0),
         metavar="N",
     )
@@ -341,7 +345,7 @@ class AuditOptions(CakeOptions):
 
     n_clusters: int | range | None = field(default=None, init=False)
     clusterer: tuple[str, ...] = option(
-        "Method of the runs that cluster anew. Repeat it for a mix.  [default: kmeans where "
+        "Method of the runs that cluster again. Repeat it for a mix.  [default: kmeans where "
         "distances are Euclidean, else none]",
         cls=TableOption,
         metavar="NAME",

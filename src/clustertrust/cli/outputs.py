@@ -15,7 +15,7 @@ import stat
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import click
@@ -83,7 +83,7 @@ def plan_beside(scores: str | Path) -> Path:
 def check_plan_beside(
     paths: Mapping[str, Path], inputs: Mapping[str, str], plan: str | None
 ) -> None:
-    """Raise if the plan beside the scores would replace an input, or a file that is no plan."""
+    """Raise if the plan next to the scores would replace an input, or a file that is not a plan."""
     if LAST not in paths or is_special(paths[LAST]):
         return
     beside = plan_beside(paths[LAST])
@@ -154,7 +154,7 @@ def staged(paths: Mapping[str, Path]) -> Iterator[dict[str, Path]]:
                 for option in sorted(targets, key=lambda option: option == LAST):
                     target, draft = targets[option], standins[option]
                     moved.append((target, _kept(target, folders[target.parent]), draft))
-                    draft.replace(target)
+                    _replace(draft, target)
                 _sync(folders)
             for option, path in special.items():
                 with standins[option].open("rb") as written, path.open("wb") as opened:
@@ -183,10 +183,13 @@ def _put_back_on_failure() -> Iterator[list[tuple[Path, Path | None, Path]]]:
         yield moved
     except BaseException:
         for target, old, draft in moved:
-            if old is not None:
-                old.replace(target)
-            elif not draft.exists():
-                target.unlink(missing_ok=True)
+            if draft.exists():  # it was not moved, and Windows may have refused since it is open
+                continue
+            with suppress(OSError):  # the others are still put back, and the first error is raised
+                if old is not None:
+                    old.replace(target)
+                else:
+                    target.unlink(missing_ok=True)
         raise
 
 
@@ -201,6 +204,12 @@ def _kept(target: Path, folder: Path) -> Path | None:
         # Some file systems have no second names.
         shutil.copy2(target, old)
     return old
+
+
+def _replace(draft: Path, target: Path) -> None:
+    from clustertrust.storage import replace_file  # loads NumPy
+
+    replace_file(draft, target)
 
 
 def _sync(folders: Mapping[Path | None, Path]) -> None:

@@ -5,26 +5,30 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import click
 import pandas as pd
 
+from clustertrust import CAKE
 from clustertrust._errors import InputError
 from clustertrust.cli.options import ReadOptions
 from clustertrust.cli.wording import current_wording
 from clustertrust.columns import COLUMNS
 from clustertrust.files.columns import check_there
 from clustertrust.tables import ColumnPlan, TablePlan, TablePreparer
+from clustertrust.tables.column import warn_of_unread
+from clustertrust.tables.looking import odd_rows
 from clustertrust.tables.problems import TablePlanError
 from clustertrust.tables.values import listed
 
 
-def preparer_for(columns: ReadOptions, names: Sequence[str], source_name: str) -> TablePreparer:
+def preparer_for(columns: ReadOptions, names: Sequence[str]) -> TablePreparer:
     """Return what turns a table with these columns into numbers, as the user chose."""
     if columns.plan is not None:
-        return TablePreparer(plan=given_plan(columns, names, source_name))
+        return TablePreparer(plan=chosen_plan(columns, names))
     return TablePreparer(
         **columns.choice(names),
         scale="standard" if columns.standardize else columns.scale,
@@ -67,17 +71,12 @@ def for_metric(columns: ReadOptions, metric: str) -> ReadOptions:
     return columns if columns.encode == "drop" else replace(columns, encode="match")
 
 
-def given_plan(columns: ReadOptions, names: Sequence[str], source_name: str) -> TablePlan:
+def chosen_plan(columns: ReadOptions, names: Sequence[str]) -> TablePlan:
     """Read the plan that the user gave, perhaps edited, or that lay beside scores."""
     plan = _named_by(_in_scores(read_plan(columns), names), columns.id)
     if plan.id is not None and plan.id not in names:  # rows have no names then
         unnamed = [c for c in plan.columns if c.use != "id"]
         plan = replace(plan, columns=tuple(unnamed))
-    lost = [c.name for c in plan.used if c.name not in names]
-    if lost:
-        raise ValueError(f"{source_name} lacks columns of --plan {columns.plan}: {listed(lost)}.")
-    if not plan.used:
-        raise ValueError(f"--plan {columns.plan} uses no column; set the use of some to number.")
     if columns.encode == "match" and not plan.is_mixed:
         return replace(plan, encode="match", scale="none", missing="skip")
     if plan.is_mixed and columns.encode != "match":
@@ -123,33 +122,65 @@ def _named_by(plan: TablePlan, id: str | None) -> TablePlan:
     return replace(plan, columns=(*others, ColumnPlan(id, "id", "id", user_decided=True)))
 
 
-def preparer_for_new_rows(
-    fitted: TablePreparer,
-    frame: pd.DataFrame,
-    columns: ReadOptions,
-    source_name: str,
-    *,
-    has_names: bool,
-) -> TablePreparer:
-    """Return the preparer of a model for a table that it shall score; other columns stay aside.
+@dataclass(frozen=True)
+class FittedTable:
+    """What a model knows of the table that it was fitted on.
 
-    `has_names`: the columns of the model have names; else they are taken in their order.
+    Attributes
+    ----------
+    preparer : what made its features
+    has_names : whether its columns have names; else they are taken in their order
+    has_means : whether gaps can be filled in; not by models that the library saved, whose columns
+        are the numbers they are
     """
-    plan = fitted.plan_
-    id, drop = _checked_choice(frame, columns, source_name)
-    if not has_names:
-        plan = _by_position(plan, [n for n in frame.columns if n not in (id, *drop)], source_name)
-    have = set(frame.columns) - set(drop)
-    _check_lost([c.name for c in plan.used if c.name not in have], source_name)
-    if id is not None and id in {column.name for column in plan.used}:
-        raise ValueError(f"--id {id}: the model was fitted on this column; name another.")
-    if id is None and plan.id in have and frame[plan.id].is_unique:
-        id = plan.id
-    others = [column for column in plan.columns if column.use != "id" and column.name != id]
-    named = [] if id is None else [ColumnPlan(id, "id", "id", user_decided=True)]
-    missing = columns.missing_rule() or plan.missing
-    plan = replace(plan, columns=(*others, *named), missing=missing)
-    return TablePreparer.from_plan(plan, fitted.measures_)
+
+    preparer: TablePreparer
+    has_names: bool
+    has_means: bool
+
+    @classmethod
+    def of(cls, cake: CAKE, kept: Any) -> FittedTable:
+        """Return what a model knows, by the preparation stored with it; None: it has none."""
+        names = getattr(cake, "feature_names_in_", None)
+        if kept is not None:
+            return cls(TablePreparer.from_json(kept), names is not None, True)
+        features = range(cake.n_features_in_) if names is None else names
+        columns = (ColumnPlan(str(one), "number", "number", user_decided=True) for one in features)
+        plan = TablePlan(tuple(columns), missing="drop")
+        return cls(TablePreparer.from_plan(plan), names is not None, False)
+
+    def preparer_of(
+        self, frame: pd.DataFrame, columns: ReadOptions, source_name: str
+    ) -> TablePreparer:
+        """Return what prepares a table that the model shall score; other columns stay aside."""
+        plan = self.preparer.plan_
+        id, drop = _checked_choice(frame, columns, source_name)
+        have = [name for name in frame.columns if name not in drop]
+        if not self.has_names:
+            plan = _by_position(plan, [name for name in have if name != id], source_name)
+        used = [column.name for column in plan.used]
+        _check_lost([name for name in used if name not in have], have, source_name)
+        if id is not None and id in used:
+            raise ValueError(f"--id {id}: the model was fitted on this column; name another.")
+        if id is None and plan.id in have and frame[plan.id].is_unique:
+            id = plan.id
+        others = [column for column in plan.columns if column.use != "id" and column.name != id]
+        named = [] if id is None else [ColumnPlan(id, "id", "id", user_decided=True)]
+        missing = columns.missing_rule() or plan.missing
+        plan = replace(plan, columns=(*others, *named), missing=missing)
+        if not self.has_means:
+            _check_numbers(frame[used], source_name)
+            if columns.missing_rule() is None and plan.read(frame).lost.any():
+                raise ValueError(
+                    f"{source_name} has missing values, and the model has no column means of its "
+                    "fit; use --drop-missing."
+                )
+            return TablePreparer.from_plan(plan)
+        for column in plan.used:
+            if column.use == "number":
+                warn_of_unread(frame[column.name], column, plan)
+        plan = replace(plan, rows=tuple(odd_rows(frame, plan)))
+        return TablePreparer.from_plan(plan, self.preparer.measures_)
 
 
 def _by_position(plan: TablePlan, names: Sequence[str], source_name: str) -> TablePlan:
@@ -163,28 +194,6 @@ def _by_position(plan: TablePlan, names: Sequence[str], source_name: str) -> Tab
     return replace(plan, columns=tuple(replace(column, name=name) for column, name in pairs))
 
 
-def preparer_of_numbers(
-    features: Sequence[str] | None, frame: pd.DataFrame, columns: ReadOptions, source_name: str
-) -> TablePreparer:
-    """Return one for a model that the library saved: its columns, as the numbers they are."""
-    id, drop = _checked_choice(frame, columns, source_name)
-    left = [name for name in frame.columns if name != id and name not in drop]
-    if features is not None:
-        have = set(left)
-        _check_lost([name for name in features if name not in have], source_name)
-        left = list(features)
-    _check_numbers(frame[left], source_name)
-    plans = [ColumnPlan(name, "number", "number", user_decided=True) for name in left]
-    plans += [] if id is None else [ColumnPlan(id, "id", "id", user_decided=True)]
-    plan = TablePlan(tuple(plans), missing="drop", n_rows=len(frame))
-    if columns.missing_rule() is None and plan.read(frame).lost.any():
-        raise ValueError(
-            f"{source_name} has missing values, and the model has no column means of its fit; use "
-            "--drop-missing."
-        )
-    return TablePreparer.from_plan(plan)
-
-
 def _checked_choice(
     frame: pd.DataFrame, columns: ReadOptions, source_name: str
 ) -> tuple[str | None, list[str]]:
@@ -195,11 +204,11 @@ def _checked_choice(
     return id, drop
 
 
-def _check_lost(lost: Sequence[str], source_name: str) -> None:
+def _check_lost(lost: Sequence[str], have: Sequence[str], source_name: str) -> None:
     if lost:
         raise ValueError(
-            f"{source_name} lacks columns that the model was fitted on: {listed(lost)}. Add them, "
-            "or rename yours."
+            f"{source_name} lacks columns that the model was fitted on: {listed(lost)}; it has "
+            f"{listed(have)}. Add them, or rename yours."
         )
 
 

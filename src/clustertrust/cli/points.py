@@ -15,20 +15,17 @@ from scipy import sparse
 from clustertrust._types import Array, Bools
 from clustertrust.cli.options import ReadOptions
 from clustertrust.cli.planning import (
+    FittedTable,
     named_problems,
     preparer_for,
-    preparer_for_new_rows,
-    preparer_of_numbers,
     read_plan,
 )
 from clustertrust.columns import COLUMNS
 from clustertrust.files import Reading, Table, read_table
-from clustertrust.files.columns import UNNAMED
+from clustertrust.files.columns import UNNAMED, stripped
 from clustertrust.files.formats import FORMATS, format_of
 from clustertrust.files.reading import Dialect
 from clustertrust.tables import TablePlan, TablePreparer
-from clustertrust.tables.looking import odd_rows
-from clustertrust.tables.plan import Columns
 from clustertrust.tables.units import with_scale
 
 ROW = "row"  # name of the index, if nothing else names the rows
@@ -42,7 +39,7 @@ class Points:
     Attributes
     ----------
     X : frame or CSR array of the used rows, as they are clustered
-    unscaled : the same rows as in the file: filled in, but not scaled
+    unscaled : the same rows as in the file: not scaled, and NaN where a value is missing
     ids : names of all rows of the file, in its order
     kept : (rows,) which of them are used
     preparer : what made them of the table; None for sparse data
@@ -110,20 +107,6 @@ def _standard_input() -> bytes:
     return _READ[0][1]
 
 
-@dataclass(frozen=True)
-class FittedTable:
-    """What a model knows of the table that it was fitted on.
-
-    Attributes
-    ----------
-    features : names of its features; None: they have none
-    preparer : what made them; None for models that the library saved
-    """
-
-    features: tuple[str, ...] | None
-    preparer: TablePreparer | None
-
-
 def read_points(
     path: str,
     columns: ReadOptions,
@@ -145,7 +128,7 @@ def read_points(
         return _sparse_points(table, columns, fitted, source_name)
     if table.names is not None and columns.id == table.names.name and columns.id not in table.data:
         columns = replace(columns, id=None)  # the index in a pandas file names the rows anyway
-    frame = table.data.set_axis(_names(table.data), axis=1)
+    frame = table.data.set_axis(stripped([str(name) for name in table.data]), axis=1)
     if _has_nameless_ids(frame, columns):
         frame = frame.rename(columns={frame.columns[0]: ID})
         note = f"the first column, which has no name, is called {ID}"
@@ -158,9 +141,8 @@ def read_points(
     ids = _ids(table, frame, plan)
     if to_score:
         check_free(ids.name, source_name)
-    read = plan.read(frame)
-    why = plan.rows_out(read)
-    kept = why == ""
+    rows = preparer.rows_of(frame)
+    kept = rows.why == ""
     if not kept.any():
         raise ValueError(
             f"{source_name} has no row without missing values; try --impute mean, or --drop "
@@ -169,19 +151,20 @@ def read_points(
     original = _as_written(path, columns, table, frame) if own and has_names else None
     home = None if path == "-" else Path(path).parent
     points = Points(
-        *(frame, frame, ids, kept, preparer, table.adata, plan, why, original, home),
+        *(rows.X, rows.unscaled, ids, kept, preparer, table.adata, plan, rows.why, original, home),
+        n_filled=rows.n_missing,
         dialect=table.dialect,
     )
     if plan.is_mixed:
-        return _mixed_points(points, read, frame if fitted is None else None)
-    read = read.of(kept)
-    values, lost = preparer.filled(read), read.lost.sum(axis=0)
+        X = rows.X.set_axis(ids[kept], axis=0)
+        points = replace(points, X=X, unscaled=X, n_filled={})
+        return points if fitted is not None else _with_numbers(points, frame[kept])
     # Columns of arrays have no names that a model could ask for.
-    plain = not has_names and values.shape[1] == table.data.shape[1]
-    names = table.data.columns if plain else plan.features
-    filled = pd.DataFrame(values, index=ids[kept], columns=names)
-    gaps = {column.name: int(n) for column, n in zip(plan.used, lost, strict=True) if n}
-    return replace(points, X=preparer.measures_.scale(filled), unscaled=filled, n_filled=gaps)
+    plain = not has_names and rows.X.shape[1] == table.data.shape[1]
+    named = {"index": ids[kept], "columns": table.data.columns if plain else plan.features}
+    return replace(
+        points, X=pd.DataFrame(rows.X, **named), unscaled=pd.DataFrame(rows.unscaled, **named)
+    )
 
 
 def _preparer(
@@ -194,35 +177,23 @@ def _preparer(
     has_names: bool,
 ) -> TablePreparer:
     """Return what turns the table into numbers: a model's, or what a look at the table decides."""
-    if fitted is None:
-        with named_problems(source_name):
-            preparer = preparer_for(columns, list(frame.columns), source_name)
-            return preparer.fit_blocks(lambda: (frame,), table.notes, has_names=has_names)
-    if fitted.preparer is None:
-        return preparer_of_numbers(fitted.features, frame, columns, source_name)
-    preparer = preparer_for_new_rows(
-        fitted.preparer, frame, columns, source_name, has_names=fitted.features is not None
+    if fitted is not None:
+        return fitted.preparer_of(frame, columns, source_name)
+    with named_problems(source_name):
+        preparer = preparer_for(columns, list(frame.columns))
+        return preparer.fit_blocks(lambda: (frame,), table.notes, has_names=has_names)
+
+
+def _with_numbers(points: Points, frame: pd.DataFrame) -> Points:
+    """Return points for Gower's distance, of this table, with the numbers that pages show."""
+    assert points.plan is not None
+    plan = replace(points.plan, encode="onehot", missing="mean", rows=())
+    plan = with_scale(plan, plan.read(frame).numbers, "auto")
+    shown = TablePreparer(plan=plan).fit(frame)
+    rows, named = shown.rows_of(frame), {"index": points.X.index, "columns": shown.plan_.features}
+    return replace(
+        points, unscaled=pd.DataFrame(rows.unscaled, **named), drawn=pd.DataFrame(rows.X, **named)
     )
-    rows = tuple(odd_rows(frame, preparer.plan_))
-    return TablePreparer.from_plan(replace(preparer.plan_, rows=rows), preparer.measures_)
-
-
-def _mixed_points(points: Points, read: Columns, frame: pd.DataFrame | None) -> Points:
-    """Return points for Gower's distance: texts and gaps stay; page and plot show numbers.
-
-    `frame` is the table, if the points are to be shown.
-    """
-    ids = points.ids[points.kept]
-    X = read.mixed(points.ids)[points.kept]
-    points = replace(points, X=X, unscaled=X)
-    if frame is None:
-        return points
-    plan = replace(read.plan, encode="onehot", missing="mean", rows=())
-    plan = with_scale(plan, read.numbers[points.kept], "auto")
-    shown = TablePreparer(plan=plan).fit(frame[points.kept])
-    values = shown.filled(shown.plan_.read(frame[points.kept]))
-    filled = pd.DataFrame(values, ids, shown.plan_.features)
-    return replace(points, unscaled=filled, drawn=shown.measures_.scale(filled))
 
 
 def _as_written(path: str, columns: ReadOptions, table: Table, frame: pd.DataFrame) -> pd.DataFrame:
@@ -232,13 +203,6 @@ def _as_written(path: str, columns: ReadOptions, table: Table, frame: pd.DataFra
         return frame if table.names is None else frame.set_axis(table.names, axis=0)
     texts: pd.DataFrame = read_file(path, columns, as_written=True).data
     return texts.set_axis(frame.columns, axis=1)
-
-
-def _names(frame: pd.DataFrame) -> list[str]:
-    """Return the names of the columns as text, without blanks around them if they still differ."""
-    names = [str(name) for name in frame.columns]
-    short = [name.strip() for name in names]
-    return short if len(set(short)) == len(names) and all(short) else names
 
 
 def _has_nameless_ids(frame: pd.DataFrame, columns: ReadOptions) -> bool:
@@ -258,22 +222,11 @@ def _has_nameless_ids(frame: pd.DataFrame, columns: ReadOptions) -> bool:
 
 
 def on_all_rows(table: pd.DataFrame, points: Points, *, only_scores: bool = False) -> pd.DataFrame:
-    """Extend a table of the used rows to all rows, after the original columns or the names alone.
-
-    Rows that were left out are empty, except for the reason.
-    """
-    if not points.kept.all():
-        whole = {
-            name: "Int64" for name in table if pd.api.types.is_integer_dtype(table[name].dtype)
-        }
-        table = (
-            table.astype(whole)
-            .set_axis(np.flatnonzero(points.kept), axis=0)
-            .reindex(range(len(points.kept)))
-        )
-        assert points.why is not None
-        table["reason"] = table["reason"].astype(object).where(points.kept, points.why)
+    """Extend a table of the used rows to all rows, beside the original columns or the names."""
     table = table.reset_index(drop=True)
+    if not points.kept.all():
+        assert points.why is not None
+        table = with_left_out(table, points.why)
     if only_scores or points.original is None:
         table.insert(0, str(points.ids.name), points.ids.to_numpy())
         return table
@@ -284,11 +237,18 @@ def on_all_rows(table: pd.DataFrame, points: Points, *, only_scores: bool = Fals
     return pd.concat([original.rename(columns=taken).reset_index(drop=True), table], axis=1)
 
 
+def with_left_out(table: pd.DataFrame, why: Array) -> pd.DataFrame:
+    """Add rows that were left out, by why each row was: they are empty, except for the reason."""
+    kept = why == ""
+    whole = {name: "Int64" for name in table if pd.api.types.is_integer_dtype(table[name].dtype)}
+    table = table.astype(whole).set_axis(np.flatnonzero(kept), axis=0).reindex(range(len(kept)))
+    return table.assign(reason=table["reason"].astype(object).where(kept, why))
+
+
 def _sparse_points(
     table: Table, columns: ReadOptions, fitted: FittedTable | None, source_name: str
 ) -> Points:
-    preparer = None if fitted is None else fitted.preparer
-    if preparer is not None and preparer.measures_.is_scaled:
+    if fitted is not None and fitted.preparer.measures_.is_scaled:
         raise ValueError(
             f"{source_name} is a sparse matrix, and the model standardises columns; give a dense "
             "table."

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +19,13 @@ from clustertrust import Audit, Confidence, __version__
 from clustertrust._errors import rendered
 from clustertrust.cli.options import BUILDING, SCORING, audited
 from clustertrust.cli.points import Points
-from clustertrust.cli.request import Request, ScoreRequest
+from clustertrust.cli.request import PredictRequest, Request, ScoreRequest
 from clustertrust.cli.terminal import echo
 from clustertrust.cli.wording import current_wording
 from clustertrust.files.reading import Dialect
 from clustertrust.notes import noise_text
-from clustertrust.summary import Summary
+from clustertrust.summary import Summary, headline
+from clustertrust.tables import TablePlan
 
 
 def score_settings(request: ScoreRequest, scored: Confidence, points: Points) -> dict[str, Any]:
@@ -74,6 +75,7 @@ def summary_fields(summary: Summary) -> dict[str, Any]:
         "reasons": summary.reasons.to_dict(),
         "ambiguous": records(summary.ambiguous, "id"),
         "notes": list(summary.notes),
+        "tests": list(summary.quoted),
     }
 
 
@@ -147,23 +149,95 @@ def plan_of(points: Points) -> dict[str, Any]:
     return {} if points.plan is None else {"plan": points.plan.to_json()}
 
 
-def print_summary(request: Request, text: str, points: Points) -> None:
+@dataclass(frozen=True)
+class Outcome:
+    """What a command found.
+
+    Attributes
+    ----------
+    request : what was typed
+    points : the points, or a sample of them
+    scored : their scores, with the runs
+    summary : of all rows
+    left_out : rows without a score, by reason
+    rows : rows of the data
+    passes : over data that are read in blocks; None: they were read whole
+    """
+
+    request: ScoreRequest | PredictRequest
+    points: Points
+    scored: Confidence
+    summary: Summary
+    left_out: Mapping[str, int]
+    rows: int
+    passes: int | None = None
+
+    @property
+    def n_scored(self) -> int:
+        """Rows that have a score."""
+        return self.rows - sum(self.left_out.values())
+
+    def headline(self) -> str:
+        """Return what was scored, and by what runs, as text."""
+        scored, data = self.scored, name_of(self.request.data)
+        line = headline(self.n_scored, scored.n_clusters, scored.ensemble, scored.geometry_method)
+        return line if self.passes is None else f"{line}; {self.passes} passes over {data}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what was scored, by what runs, and the summary, as JSON."""
+        return {
+            "input": self.request.data,
+            **({"model": self.request.model} if isinstance(self.request, PredictRequest) else {}),
+            "rows": self.rows,
+            "scored": self.n_scored,
+            "runs": self.scored.n_runs,
+            "geometry": self.scored.geometry_method,
+            **({} if self.passes is None else {"passes": self.passes}),
+            **summary_fields(self.summary),
+        }
+
+
+def print_scores(outcome: Outcome, settings: Mapping[str, Any]) -> None:
+    """Print what `score` found, as JSON or for a person."""
+    request, points, scored = outcome.request, outcome.points, outcome.scored
+    if request.as_json:
+        printed = outcome.to_json()
+        if isinstance(scored, Audit):
+            printed |= {"verdicts": [vars(verdict) for verdict in scored.verdicts]}
+            printed |= {"wrong_labels": scored.wrong_labels._asdict()}
+        print_json(printed | {"settings": settings} | plan_of(points), request.paths)
+        return
+    text = outcome.summary.text(outcome.headline())
+    if isinstance(scored, Audit):
+        text += f"\n\n{scored.verdicts_as_text()}"
+    print_summary(request, text, points.plan, unscored(outcome.left_out, outcome.rows))
+
+
+def print_summary(
+    request: Request, text: str, plan: TablePlan | None, notes: Sequence[str] = ()
+) -> None:
     """Print the plan and the summary, on standard error if standard output has the table."""
-    if points.plan is not None:
-        echo(f"{points.plan.summary(wording=current_wording())}\n", err=request.to_stdout)
+    if plan is not None:
+        echo(f"{plan.summary(wording=current_wording())}\n", err=request.to_stdout)
     echo(text, err=request.to_stdout)
-    if points.why is not None and not points.kept.all():
-        n = len(points.kept)
-        for why, count in Counter(points.why[~points.kept]).most_common():
-            echo(f"\n{unscored(int(count), n, str(why))}", err=request.to_stdout)
+    for note in notes:
+        echo(f"\n{note}", err=request.to_stdout)
     if request.paths:
         written = ", ".join(str(path) for path in request.paths.values())
         echo(f"\nWrote {written}.", err=request.to_stdout)
 
 
-def unscored(count: int, of: int, why: str) -> str:
+def left_out_of(points: Points) -> Counter[str]:
+    """Return how many rows were left out, by reason."""
+    return Counter(() if points.why is None else points.why[~points.kept].tolist())
+
+
+def unscored(left_out: Mapping[str, int], rows: int) -> list[str]:
     """Return how many rows have no score, and why."""
-    return f"{count} of {of} rows {'has' if count == 1 else 'have'} no score ({why})."
+    return [
+        f"{count} of {rows} rows {'has' if count == 1 else 'have'} no score ({why})."
+        for why, count in Counter(left_out).most_common()
+    ]
 
 
 def print_table(table: pd.DataFrame, dialect: Dialect | None = None) -> None:

@@ -66,11 +66,17 @@ def report(request: ReportRequest) -> None:
             settings=settings,
             title=request.title or title_of(name_of(data)),
             threshold=_core_above(table) if request.threshold is None else request.threshold,
+            chance=request.chance,
             rows=places[points.kept][shown],
             names=read_names(request.names),
         )
     for line in how_read(request.columns, columns, None):
         echo(line)
+    if request.chance is None:
+        echo(
+            "The page has no verdict, since a file of scores does not say what data without "
+            "clusters reach; give the number that `clustertrust score` printed as --chance."
+        )
     echo(f"Wrote {paths['--out']}: {shown.sum()} points.")
 
 

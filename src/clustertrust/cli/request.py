@@ -37,8 +37,8 @@ def _json() -> Any:
 
 
 def _threshold(
-    without: str = "what data without clusters hardly reach; for given labels or distances half of "
-    "the median.",
+    without: str = "what data without clusters rarely exceed; for given labels or distances half "
+    "of the median.",
 ) -> Any:
     return option(
         f"Scores above this are kept; counts and reasons depend on it. Without it: {without}",
@@ -49,7 +49,7 @@ def _threshold(
 
 def _names() -> Any:
     return option(
-        "Names of clusters for the page, JSON by label: what the page saves.",
+        "Names of clusters for the page (JSON by label), as the page saves them.",
         type=STORED,
         metavar="FILE",
     )
@@ -164,7 +164,7 @@ class ScoreRequest(ScoredRequest):
         metavar="FILE",
     )
     labels_column: str | None = option(
-        "Audit the labels in this column of DATA: how much can each be trusted?", metavar="COL"
+        "Audit the labels in this column of DATA: how much to trust each.", metavar="COL"
     )
     noise: tuple[str, ...] = several(
         "Label of rows in no cluster; repeat it for several. none: every label is a cluster."
@@ -182,6 +182,11 @@ class ScoreRequest(ScoredRequest):
     )
     method: CakeOptions = field(default_factory=CakeOptions)
     threshold: float | None = _threshold()
+    tests: str | None = option(
+        "Quote what `choose-k --out FILE.json` found for the same data, and say if it disagrees.",
+        type=STORED,
+        metavar="FILE",
+    )
     as_json: bool = _json()
 
     def checked(self) -> Self:
@@ -265,6 +270,12 @@ class ReportRequest(ScoredRequest):
     title: str | None = option("Headline of the page.", metavar="TEXT")
     names: str | None = _names()
     threshold: float | None = _threshold("the rows that are core in SCORES are kept.")
+    chance: float | None = option(
+        "What data without clusters rarely exceed, as `clustertrust score` printed it: the page "
+        "begins with the verdict.",
+        type=Between(0, 1),
+        metavar="C",
+    )
 
     def checked(self) -> Self:
         """Refuse to print the page."""
@@ -281,7 +292,7 @@ class ExplainRequest(Request):
     scores: str = argument(STORED)
     row: str = argument(click.STRING)
     names: str | None = option(
-        "Names of clusters, JSON by label: what the page saves.", type=STORED, metavar="FILE"
+        "Names of clusters (JSON by label), as the page saves them.", type=STORED, metavar="FILE"
     )
 
 
@@ -340,7 +351,8 @@ class AskRequest(Request):
     scores: str = argument(STORED)
     n: int = _count("Number of questions.", "--n", "-n", default=60)
     n_random: int | None = _count(
-        "How many of them are drawn at random: a guarantee rests on these.  [default: two thirds]",
+        "How many of them are drawn at random: only these count for a guarantee.  [default: two "
+        "thirds]",
         "--random",
         least=0,
     )
@@ -378,6 +390,6 @@ class DecideRequest(Request):
         "--drawn-at-random",
     )
     force: bool = flag(
-        "Believe --drawn-at-random even if the scores of these rows speak against it."
+        "Trust --drawn-at-random even if the scores of these rows suggest otherwise."
     )
     as_json: bool = _json()

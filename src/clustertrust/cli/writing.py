@@ -13,10 +13,12 @@ import pandas as pd
 
 from clustertrust import CAKE, Confidence
 from clustertrust._types import Ints
-from clustertrust._views import View, principal_view
+from clustertrust._views import View, data_view, principal_view
 from clustertrust.cli.points import ROW, Points
 from clustertrust.cli.printing import name_of
+from clustertrust.cli.quoting import quoted
 from clustertrust.cli.request import ScoreRequest
+from clustertrust.cli.sidecar_plan import BESIDE
 from clustertrust.cli.wording import current_wording
 from clustertrust.files import format_of, write_table
 
@@ -42,6 +44,25 @@ def save(path: Path, cake: CAKE, points: Points) -> None:
     # Progress was for this run of the command.
     cake.set_params(verbose=False)
     cake.save(path, preparation=None if points.preparer is None else points.preparer.to_json())
+
+
+def write_shown(
+    drafts: Mapping[str, Path],
+    scored: Confidence,
+    points: Points,
+    request: ScoreRequest,
+    settings: Mapping[str, Any],
+) -> None:
+    """Write the outputs for people: the plan of the columns, a picture, a page."""
+    for option in {"--save-plan", BESIDE} & drafts.keys():
+        write_plan(drafts[option], points)
+    if "--plot" in drafts:
+        draw_scores(drafts["--plot"], scored, points)
+    if "--report" in drafts:
+        name = name_of(request.data)
+        if points.sampled:
+            name = f"a sample of {len(points.ids):,} of the {settings['rows']:,} rows of {name}"
+        write_page(drafts["--report"], scored, points, request, settings, name)
 
 
 def write_plan(path: Path, points: Points) -> None:
@@ -85,25 +106,23 @@ def write_page(
     points: Points,
     request: ScoreRequest,
     settings: Mapping[str, Any],
-    name: str | None = None,
+    name: str,
 ) -> None:
-    """Write a page to explore the scores; `name` says what was scored, if not all of the data."""
+    """Write a page to explore the scores; `name` says what was scored."""
     write_page_of(
         path,
         scored.to_frame(),
         points,
         votes=votes_of(scored),
         settings=settings,
-        title=title_of(
-            name_of(request.data) if name is None else name,
-            "labels" if scored.findings() else "clusters",
-        ),
+        title=title_of(name, "labels" if scored.findings() else "clusters"),
         threshold=request.threshold,
         chance=scored.cut().chance,
         null_scores=scored.null_quantiles,
         findings=scored.findings(),
         names=read_names(request.names),
         rows=_places(points),
+        quoted=quoted(request, scored),
     )
 
 
@@ -178,8 +197,19 @@ def _clustered_view(points: Points) -> View | None:
     if drawn is None and points.preparer is not None and points.preparer.measures_.is_scaled:
         drawn = points.X
     if drawn is None or drawn.shape[1] < 3:
-        return None
+        return _view_of_gaps(values_shown(points))
     return principal_view(drawn.to_numpy(), f"{drawn.shape[1]} columns as they were clustered")
+
+
+def _view_of_gaps(values: Any) -> View | None:
+    """Return the columns as a page draws them, if it would leave out rows that miss a value."""
+    if not isinstance(values, pd.DataFrame) or values.shape[1] < 2:
+        return None
+    if not values.isna().any(axis=None):
+        return None
+    filled = values.fillna(values.mean()).to_numpy(np.float64)
+    view = data_view(filled, [str(name) for name in values], np.zeros(len(filled)), "")
+    return replace(view, origin=f"{view.origin} A missing value is drawn at the column's mean.")
 
 
 def read_names(path: str | None) -> dict[str, str] | None:

@@ -15,6 +15,7 @@ from clustertrust.displays.convergence import ConvergenceDisplay
 from clustertrust.displays.k_profile import KProfileDisplay
 from clustertrust.displays.reliability import ReliabilityDisplay
 from clustertrust.displays.scatter import ScoreScatterDisplay
+from clustertrust.displays.shared import score_colors
 from clustertrust.displays.truth import CoverageAccuracyDisplay, DecileDisplay, RiskCoverageDisplay
 
 __all__ = [
@@ -29,4 +30,5 @@ __all__ = [
     "ScoreDistributionDisplay",
     "ScoreScatterDisplay",
     "StabilityGeometryDisplay",
+    "score_colors",
 ]

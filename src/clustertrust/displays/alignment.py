@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clustertrust._types import Floats, Ints
-from clustertrust._validation import check_label_vector, check_same_length, with_nothing
+from clustertrust._validation.labels import check_label_vector, with_nothing
+from clustertrust._validation.rows import check_same_length
 from clustertrust.cells import meet
 from clustertrust.displays.base import ConfidenceDisplay
 from clustertrust.displays.shared import LOW_COLOR, by_name, written
@@ -178,7 +179,7 @@ class AlignmentDisplay(ConfidenceDisplay):
         return cls(alignment=table, row_title=row_title, column_title=column_title).plot(ax)
 
     def _figsize(self) -> tuple[float, float]:
-        side = max(4.4, 1.8 + 0.24 * max(self.alignment.counts.shape))
+        side = max(5.2, 1.8 + 0.24 * max(self.alignment.counts.shape))
         return side + 1.2, side
 
     def _draw(self) -> None:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from matplotlib.text import Annotation
 
 _NOTE = "clustertrust-note"
+# Of new figures: a width of 6.4 inches has 1,024 pixels
+DPI = 160
 
 
 def show_arguments(cls: type, name: str, *receivers: Callable[..., Any]) -> None:
@@ -80,7 +82,7 @@ class Display:
         # Only here: axes of the caller need no pyplot, and change none
         import matplotlib.pyplot as plt
 
-        figure, ax = plt.subplots(figsize=self._figsize(), layout="constrained")
+        figure, ax = plt.subplots(figsize=self._figsize(), dpi=DPI, layout="constrained")
         try:
             return self._draw_on(ax, options)
         except Exception:
@@ -89,7 +91,9 @@ class Display:
 
     def _draw_on(self, ax: Axes, options: dict[str, Any]) -> Self:
         self.ax_, self.figure_, self.note_ = ax, ax.figure, None
+        ax.spines[["top", "right"]].set_visible(False)
         self._draw(**options)
+        ax.title.set_fontweight("bold")
         self._add_notes(self.missing)
         return self
 
@@ -114,7 +118,7 @@ class Display:
         if note is None:
             below: dict[str, Any] = {"xycoords": self.ax_.xaxis.label, "annotation_clip": False}
             below |= {"xytext": (0, -3), "textcoords": "offset points", "ha": "center", "va": "top"}
-            note = self.ax_.annotate("", (0.5, 0), size="small", color="0.3", gid=_NOTE, **below)
+            note = self.ax_.annotate("", (0.5, 0), size="small", alpha=0.75, gid=_NOTE, **below)
         note.set_text("\n".join(lines))
         self.note_ = note  # type: ignore[assignment]
 

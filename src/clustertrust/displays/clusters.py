@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from clustertrust._types import Floats, Ints
-from clustertrust._validation import MOST, check_count
+from clustertrust._validation.arguments import MOST, check_count
 from clustertrust.displays.base import ConfidenceDisplay
 from clustertrust.displays.shared import (
     ALL_COLOR,
@@ -107,15 +107,15 @@ class ScoreDistributionDisplay(ConfidenceDisplay):
             ax.stairs(top, self.edges, baseline=b, fill=True, color=color)
             for top, b, color in zip(tops, base, self.colors, strict=True)
         ]
-        ax.hlines(base, 0, self.edges[-1], color="0.85", linewidth=0.6, zorder=0)
+        ax.hlines(base, 0, self.edges[-1], color="0.5", alpha=0.4, linewidth=0.6, zorder=0)
         self.medians_ = ax.vlines(self.medians, base - _ROW, base, color=LOW_COLOR, linewidth=2)
         # All points above, clusters below
-        ax.axhline(0.12, color="0.2", linewidth=0.8)
+        ax.axhline(0.12, color="0.5", linewidth=0.8)
         ax.set_yticks(base - 0.3, self.row_names)
         ax.tick_params(axis="y", length=0)
         ax.set(xlim=(0, self.edges[-1]), ylim=(n_rows - 0.75, -1.05))
         ax.set(xlabel="score", ylabel="cluster (points)")
-        ax.set_title("Scores, of all points and by cluster")
+        ax.set_title(f"Scores of all points (median {self.medians[0]:.2f}) and by cluster")
         self._add_notes("line: median; each row is scaled to its own tallest bar")
 
 

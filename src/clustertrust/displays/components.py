@@ -139,7 +139,7 @@ class StabilityGeometryDisplay(PointsDisplay):
         lines = None
         if levels.size:
             lines = self.ax_.contour(x, y, score, levels, colors="0.6", linewidths=0.8, zorder=1)
-            self.ax_.clabel(lines, fmt=lambda level: f"{level:.3g}", fontsize=7, colors="0.35")
+            self.ax_.clabel(lines, fmt=lambda level: f"{level:.3g}", fontsize=7, colors="0.5")
         across, up = 0.02 * (right - left), 0.02 * (top - bottom)
         self.ax_.set(xlim=(left - across, right + across), ylim=(bottom - up, top + up))
         return lines

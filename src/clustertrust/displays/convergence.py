@@ -9,17 +9,23 @@ from typing import Any, Self
 import numpy as np
 
 from clustertrust._types import Floats, Ints
-from clustertrust._validation import check_choice, check_count, check_floats, check_option_names
+from clustertrust._validation.arguments import (
+    check_choice,
+    check_count,
+    check_floats,
+    check_option_names,
+)
 from clustertrust.cells import Cells, meet
 from clustertrust.displays.base import ConfidenceDisplay, confidence_of
 from clustertrust.displays.shared import (
     ALL_COLOR,
     CLUSTER_COLORS,
     LOW_COLOR,
-    SCORE_COLORS,
     check_one_given,
+    is_dark,
     missing_note,
     scale_top,
+    score_colors,
     without_nan,
 )
 from clustertrust.ensemble.record import Ensemble
@@ -52,7 +58,7 @@ def scores_of_prefixes(
         cells = meet(np.ascontiguousarray(ensemble.labels[:, :r]))
         model = Model(scoring, ensemble, cells, match_runs(cells), reference=0)
         by_cell = model.stability(cells.rows)
-        counted, *_, geometry = model.component(s[:, :r], cells.rows[cells.cell_of])
+        counted, *_, geometry = model.component(s[:, :r])
         errors = standard_errors(cells.cell_of, by_cell, counted, scoring)
         yield scoring.fusion(by_cell.c[cells.cell_of], geometry), errors
 
@@ -278,8 +284,9 @@ class ConvergenceDisplay(ConfidenceDisplay):
         (of_distance,) = ax.plot(n_runs, self.distances, "--", **line)
         self.lines_ = {"median": of_median, "most": of_most, "distance": of_distance}
         label = f"settled: those points are within {WITHIN:g}"
-        self.settled_ = ax.axhline(self.settled, color="0.3", linestyle=":", label=label)
-        ax.set(ylabel="in units of the score", title="How the scores settle with more runs")
+        self.settled_ = ax.axhline(self.settled, color="0.5", linestyle=":", label=label)
+        after = f"{median[-1]:.3f} after {n_runs[-1]} runs"
+        ax.set(ylabel="in units of the score", title=f"Standard error of the scores: {after}")
         if np.isnan(median[0]):
             self._add_notes("standard errors begin at three runs")
 
@@ -288,7 +295,8 @@ class ConvergenceDisplay(ConfidenceDisplay):
         from matplotlib.colors import Normalize
 
         ax, n_runs = self.ax_, self.n_runs
-        scale = ScalarMappable(Normalize(0, scale_top(self.traces)), SCORE_COLORS)
+        colors = score_colors(dark=is_dark(ax))
+        scale = ScalarMappable(Normalize(0, scale_top(self.traces)), colors)
         for trace in self.traces.T:
             self.traces_ += ax.plot(n_runs, trace, color=scale.to_rgba(trace[-1]), linewidth=1)
         look: dict[str, Any] = {"color": ALL_COLOR, "linewidth": 3}

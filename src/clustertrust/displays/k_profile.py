@@ -11,6 +11,7 @@ import numpy as np
 from clustertrust._palette import BLUE, GREEN, GREY, MISSING, PINK, VERMILION
 from clustertrust._types import Floats, Ints
 from clustertrust.displays.base import Display
+from clustertrust.displays.shared import ink
 from clustertrust.k_profile.record import KProfile
 
 STYLES = {
@@ -117,7 +118,7 @@ class KProfileDisplay(Display):
         """Draw how far the data stand out from one cloud, where that was compared."""
         compared = np.isfinite(beyond)
         errors = 0.0 if self.beyond_errors is None else self.beyond_errors[compared]
-        look: dict[str, Any] = {"fmt": "D", "color": "black", "markersize": 4, "linewidth": 1}
+        look: dict[str, Any] = {"fmt": "D", "color": ink(self.ax_), "markersize": 4, "linewidth": 1}
         heights = np.clip(beyond[compared], 0, None)
         drawn = self.ax_.errorbar(k[compared], heights, errors, label="beyond one cloud", **look)
         self.lines_["beyond"] = drawn.lines[0]

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from clustertrust._types import Floats, Ints
-from clustertrust._validation import check_count
+from clustertrust._validation.arguments import check_count
 from clustertrust.displays.base import ConfidenceDisplay
-from clustertrust.displays.shared import RASTER_POINTS, SCORE_COLORS, scale_top
+from clustertrust.displays.shared import RASTER_POINTS, is_dark, scale_top, score_colors
 
 # Above this, points are drawn at random
 MAX_POINTS = 100_000
@@ -39,7 +39,8 @@ class PointsDisplay(ConfidenceDisplay):
             self._add_notes(f"{order.size:,} of {n:,} points, chosen at random")
         elif n > RASTER_POINTS:
             self._add_notes(f"{n:,} points, drawn in random order")
-        by_score = {"cmap": SCORE_COLORS, "vmin": 0.0, "vmax": scale_top(self.scores)}
+        colors = score_colors(dark=is_dark(self.ax_))
+        by_score = {"cmap": colors, "vmin": 0.0, "vmax": scale_top(self.scores)}
         # Square points of print
         area = float(np.clip(20.0 * np.sqrt(1000.0 / max(order.size, 1)), 2.0, 25.0))
         plain = {"s": area, "rasterized": order.size > RASTER_POINTS, "linewidths": 0}

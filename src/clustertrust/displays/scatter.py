@@ -10,7 +10,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from clustertrust._types import Floats, Ints
-from clustertrust._validation import check_matrix, check_same_points, is_frame
+from clustertrust._validation.frames import is_frame
+from clustertrust._validation.points import check_matrix
+from clustertrust._validation.rows import check_same_points
 from clustertrust._views import View, data_view, given_view
 from clustertrust.displays.base import confidence_of
 from clustertrust.displays.points import MAX_POINTS, PointsDisplay
@@ -19,8 +21,11 @@ from clustertrust.displays.shared import (
     NOT_ASSIGNED,
     check_one_given,
     groups_of,
+    halo,
+    ink,
     letter_size,
     push_apart,
+    without_nan,
     written,
 )
 from clustertrust.results import Confidence
@@ -185,7 +190,7 @@ class ScoreScatterDisplay(PointsDisplay):
         self.not_assigned_ = self.missing_ = None
         if loose.size:
             label = f"{NOT_ASSIGNED} ({loose.size:,})"
-            edge = {"marker": "s", "edgecolors": "black", "linewidths": 0.8, "label": label}
+            edge = {"marker": "s", "edgecolors": ink(ax), "linewidths": 0.8, "label": label}
             self.not_assigned_ = self._scatter(self.points, loose, look | edge)
         if missing.size:
             cross = {name: look[name] for name in ("s", "rasterized")}
@@ -197,15 +202,16 @@ class ScoreScatterDisplay(PointsDisplay):
             ax.legend(loc="best", fontsize="small", framealpha=0.9)
         self.cluster_texts_ = self._name_clusters()
         self.colorbar_ = self._add_colorbar(self.points_)
-        ax.set(xlabel=self.axis_names[0], ylabel=self.axis_names[1], title="Score of each point")
+        ax.set(xlabel=self.axis_names[0], ylabel=self.axis_names[1], title=self._title())
+
+    def _title(self) -> str:
+        return f"Score of each point: median {np.median(without_nan(self.scores)):.2f}"
 
     def _name_clusters(self) -> list[Any]:
         """Write each name at the member nearest to its cluster's median.
 
         Names that would overlap move apart.
         """
-        from matplotlib.patheffects import withStroke
-
         ax = self.ax_
         groups = [group for group in groups_of(self.labels, self.label_names) if group.assigned]
         if not groups:
@@ -219,7 +225,7 @@ class ScoreScatterDisplay(PointsDisplay):
         offsets = push_apart(printed, boxes) - printed
         line = {"arrowstyle": "-", "linewidth": 0.8, "shrinkA": 0, "shrinkB": 0}
         look: dict[str, Any] = {"ha": "center", "va": "center", "size": size, "weight": "bold"}
-        look["path_effects"] = [withStroke(linewidth=2.5, foreground="white")]
+        look["path_effects"] = halo(ax, 2.5)
         return [
             ax.annotate(
                 group.name,

@@ -1,24 +1,37 @@
 """What several displays share: colours, names of clusters, scales, notes, and places of names.
 
-Colours can be distinguished with every kind of colour vision: scores on viridis, and clusters side
-by side in two alternating blues, with the name beside each. Nobody could read a legend of 26 hues.
+Colours can be distinguished with every kind of colour vision: scores from orange to blue, and
+clusters side by side in two alternating blues, with the name beside each. Nobody could read a
+legend of 26 hues.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clustertrust._palette import BLUE, GREY, MISSING, SKY, VERMILION
+from clustertrust._palette import (
+    BLUE,
+    DARK_SCORES,
+    LIGHT_SCORES,
+    MISSING,
+    SKY,
+    VERMILION,
+)
 from clustertrust._types import Floats, Ints
+from clustertrust._validation.arguments import check_flag
 from clustertrust.results import Confidence
 
-SCORE_COLORS = "viridis"
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
+
 CLUSTER_COLORS = (BLUE, SKY)
-ALL_COLOR = GREY
+# Between light and dark grounds
+ALL_COLOR = "#777777"
 MISSING_COLOR = MISSING
 LOW_COLOR = VERMILION
 NOT_ASSIGNED = "not assigned"
@@ -28,6 +41,51 @@ RASTER_POINTS = 5_000
 _LONGEST_NAME = 24
 # Clusters, up to which their names are in larger letters
 _FEW_NAMES = 12
+
+
+def score_colors(*, dark: bool = False) -> Colormap:
+    """Return the colours of scores, orange for low and blue for high, as on the page.
+
+    Each has a contrast of at least 3 to 1 with the ground, and they differ with every kind of
+    colour vision.
+
+    Parameters
+    ----------
+    dark : bool
+        For a dark ground.
+
+    Examples
+    --------
+    >>> from clustertrust.displays import score_colors
+    >>> score_colors().name
+    'clustertrust'
+    """
+    from matplotlib.colors import LinearSegmentedColormap
+
+    stops = DARK_SCORES if check_flag("dark", dark) else LIGHT_SCORES
+    return LinearSegmentedColormap.from_list("clustertrust", stops)
+
+
+def is_dark(ax: Axes) -> bool:
+    """Return whether the ground of these axes is dark."""
+    from matplotlib.colors import to_rgb
+
+    red, green, blue = to_rgb(ax.get_facecolor())
+    return 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
+
+
+def ink(ax: Axes) -> str:
+    """Return the colour of letters on these axes."""
+    from matplotlib.colors import to_hex
+
+    return to_hex(ax.xaxis.label.get_color())
+
+
+def halo(ax: Axes, width: float) -> list[Any]:
+    """Return the effect that keeps letters legible on points and lines."""
+    from matplotlib.patheffects import withStroke
+
+    return [withStroke(linewidth=width, foreground=ax.get_facecolor())]
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ import numpy as np
 
 from clustertrust._palette import BLACK, BLUE, ORANGE, PINK
 from clustertrust._types import Bools, Floats, Ints
-from clustertrust._validation import check_flag
+from clustertrust._validation.arguments import check_flag
 from clustertrust.displays.base import ConfidenceDisplay
-from clustertrust.displays.shared import CLUSTER_COLORS, LOW_COLOR, missing_note, written
+from clustertrust.displays.shared import CLUSTER_COLORS, LOW_COLOR, halo, missing_note, written
 from clustertrust.evaluation import (
     COVERAGES,
     Curve,
@@ -137,7 +137,7 @@ class RiskCoverageDisplay(ConfidenceDisplay):
             look: dict[str, Any] = {"color": "0.4", "linestyle": "--", "zorder": 1}
             (self.ideal_,) = ax.plot(ideal.coverage, ideal.value, label="best order", **look)
         ax.set(xlabel=_COVERAGE, ylabel="risk: share of errors among them", xlim=(0, 1))
-        ax.set_title("Risk and coverage")
+        ax.set_title(f"Errors among the points kept: {self.curve.value[-1]:.1%} if all are")
         top = max(0.01, *(np.asarray(line.get_ydata(), dtype=float).max() for line in ax.lines))
         # A risk of 0 stays visible above the axis
         ax.set_ylim(-0.02 * top, 1.05 * top)
@@ -234,7 +234,7 @@ class CoverageAccuracyDisplay(ConfidenceDisplay):
         self.all_ = draw_accuracy(ax, self.accuracy, "0.4", ":") if references else None
         self.line_ = draw_curve(ax, self.curve, written(name), marker="o")
         ax.set(xlabel=_COVERAGE, ylabel="accuracy among them", xlim=(0, 1.02))
-        ax.set_title("Coverage and accuracy")
+        ax.set_title(f"Accuracy of the points kept: {self.accuracy:.1%} if all are")
         # Around one value matplotlib leaves room on both sides; further curves may still move the
         # lower end
         if ax.get_ylim()[1] > 1.02:
@@ -329,16 +329,19 @@ class DecileDisplay(ConfidenceDisplay):
             self._label_bars(bins)
         # Room for the legend above the bars
         ax.set(ylim=(0, 1.2), yticks=np.arange(6) / 5)
-        ax.set(xlabel=xlabel, ylabel="accuracy", title="Accuracy by score")
+        ax.set(xlabel=xlabel, ylabel="accuracy", title=self._title())
         ax.legend(loc="upper left", fontsize="small")
+
+    def _title(self) -> str:
+        low, high = self.accuracies[[0, -1]]
+        return f"Accuracy by score: {low:.0%} where it is lowest, {high:.0%} where highest"
 
     def _label_bars(self, bins: Ints) -> None:
         """Write the accuracy above each bar, and the highest score of its bin below."""
-        from matplotlib.patheffects import withStroke
-
         # Legible also where the line at the accuracy of all points crosses them
-        halo = [withStroke(linewidth=3, foreground="white")]
         texts = [f"{accuracy:.2f}" for accuracy in self.accuracies]
-        self.ax_.bar_label(self.bars_, texts, size="small", padding=2, path_effects=halo)
+        self.ax_.bar_label(
+            self.bars_, texts, size="small", padding=2, path_effects=halo(self.ax_, 3.0)
+        )
         ticks = [f"{i}\n≤ {highest:.2f}" for i, highest in zip(bins, self.highest, strict=True)]
         self.ax_.set_xticks(bins, ticks)

@@ -14,6 +14,7 @@ The clusters of all runs stand one below the other in K rows; points are columns
 
 from __future__ import annotations
 
+import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
@@ -36,6 +37,8 @@ Reduce = Callable[[Any, Floats], Result]
 
 # Of the points: above this a sum for each point and cell is slower than none (benchmarks/tiles.py)
 _FEW_CELLS = 0.05
+# Of rows, for sums by cell.
+_PARTS = 16
 # Some ulps.
 ROUNDING = 64 * np.finfo(np.float64).eps
 
@@ -84,27 +87,35 @@ class Dissimilarity(ABC):
         out = self.leaves_self_out
         return Rules(training and out, training or not out, self.root)
 
+    @property
+    def training_labels(self) -> Ints:
+        """(n, R) the clusters of the training points."""
+        return np.asarray(self.cells.rows[self.cells.cell_of])
+
     def silhouettes(
-        self, own: Ints, X: Any = None, *, training: bool = False
+        self, own: Ints | None = None, X: Any = None, *, training: bool = False
     ) -> tuple[Floats, Ints]:
         """Return silhouettes (n, R), Eq. (1), and the nearest other cluster (n, R).
 
-        `own` (n, R) are the labels of the points. Without X they are the training points; with
+        `own` (n, R) are the labels of the points X. Without both they are the training points; with
         `training`, X are some of those. Otherwise X are unseen points, and means are over all
         members of a cluster. NaN and -1 mark points that are not assigned. A point alone in its
         cluster has silhouette 0.
         """
         training = training or X is None
-        s = np.empty(own.shape)
-        nearest = np.empty(own.shape, dtype=np.int32)
+        # The labels of the training points are looked up block by block.
+        rows, of = (self.cells.rows, self.cells.cell_of) if own is None else (own, None)
+        n = len(rows if of is None else of)
+        s = np.empty((n, rows.shape[1]))
+        nearest = np.empty(s.shape, dtype=np.int32)
         clusters, rules = (self.cells.start, self.cells.sizes), self.rules(training)
-        noise = self.noise_of(X, len(own))
-        itself = np.broadcast_to(self.of_itself(X) if training else 0.0, len(own))
+        noise = self.noise_of(X, n)
+        itself = np.broadcast_to(self.of_itself(X) if training else 0.0, n)
 
         def keep(points: Any, means: Floats) -> None:
             values, others = backend().silhouettes(
                 np.ascontiguousarray(means),
-                np.ascontiguousarray(own[points].T),
+                np.ascontiguousarray(rows[points if of is None else of[points]].T),
                 clusters,
                 np.ascontiguousarray(itself[points]),
                 np.ascontiguousarray(noise[points]),
@@ -313,7 +324,7 @@ def _cell_sums(X: Any, cells: Cells) -> Any:
     return indicator @ X
 
 
-def _cell_means(X: Array, cells: Cells) -> Floats:
+def _cell_means(X: Array, cells: Cells, threads: int = 1) -> Floats:
     """(m, d) mean of each cell: a point of the cell, and the mean of what the others differ from
     it.
 
@@ -322,9 +333,28 @@ def _cell_means(X: Array, cells: Cells) -> Floats:
     member = np.empty(len(cells.counts), dtype=np.int64)
     member[cells.cell_of] = np.arange(len(cells.cell_of))
     base = np.asarray(X[member], dtype=np.float64)
-    differences = base[cells.cell_of]
-    np.subtract(X, differences, out=differences)
-    return np.asarray(base + _cell_sums(differences, cells) / cells.counts[:, None])
+    sums = _by_part(backend().cell_sums, (X, cells.cell_of, base), base.shape, threads)
+    return np.asarray(base + sums / cells.counts[:, None])
+
+
+def _by_part(
+    kernel: Callable[..., None], data: tuple[Any, ...], shape: tuple[int, ...], threads: int
+) -> Floats:
+    """Add up what a kernel adds for each part of the rows: a number of parts that n and m decide.
+
+    So the sums have the same bits for any number of threads.
+    """
+    n = len(data[0])
+    parts = _PARTS if _PARTS * int(np.prod(shape)) <= n else 1
+    bounds = np.linspace(0, n, parts + 1).astype(int).tolist()
+
+    def work(part: tuple[int, int]) -> Floats:
+        out = np.zeros(shape)
+        kernel(*data, part, out)
+        return out
+
+    parted = map_blocks(work, itertools.pairwise(bounds), threads)
+    return np.asarray(np.sum(list(parted), axis=0))
 
 
 def _unite(means: Floats, cells: Cells) -> Floats:
@@ -339,10 +369,10 @@ def cluster_means(X: Any, cells: Cells) -> Floats:
     if sparse.issparse(X):
         sums = cells.members.T @ _cell_sums(X, cells)
         return np.asarray(sums.toarray() / cells.sizes[:, None])
-    return _unite(_cell_means(X, cells), cells)
+    return _unite(_cell_means(np.ascontiguousarray(X), cells), cells)
 
 
-def cluster_moments(X: Any, cells: Cells) -> tuple[Floats, Floats]:
+def cluster_moments(X: Any, cells: Cells, threads: int = 1) -> tuple[Floats, Floats]:
     """Mean (K, d) of each cluster, and the mean squared distance (K,) of its members to it.
 
     Within cells by differences, then between the means of cells: no large numbers are subtracted,
@@ -354,10 +384,11 @@ def cluster_moments(X: Any, cells: Cells) -> tuple[Floats, Floats]:
         squares = np.bincount(cells.cell_of, weights=row_norms(X, squared=True))
         variances = cells.members.T @ squares / cells.sizes - squared_norms
         return means, np.where(variances > ROUNDING * squared_norms, variances, 0.0)
-    cell_means = _cell_means(X, cells)
+    X = np.ascontiguousarray(X)
+    cell_means = _cell_means(X, cells, threads)
     means = _unite(cell_means, cells)
-    inside = np.bincount(
-        cells.cell_of, weights=row_norms(X - cell_means[cells.cell_of], squared=True)
+    inside = _by_part(
+        backend().cell_squares, (X, cells.cell_of, cell_means), cells.counts.shape, threads
     )
     cell, column = cells.members.nonzero()
     apart = cells.counts[cell] * row_norms(cell_means[cell] - means[column], squared=True)

@@ -84,12 +84,13 @@ class GraphShares(Dissimilarity):
         return ROUNDING
 
     def silhouettes(
-        self, own: Ints, X: Any = None, *, training: bool = False
+        self, own: Ints | None = None, X: Any = None, *, training: bool = False
     ) -> tuple[Floats, Ints]:
         """Return silhouettes (n, R), Eq. (1), and the nearest other cluster (n, R).
 
         Some runs at a time, so that a value for each point and cluster of these fits into memory.
         """
+        own = self.training_labels if own is None else own
         cells, walk, links = self.cells, self.walk, None
         if X is not None:
             walk = _BegunWalk(walk.steps, walk.lengths, walk.towards(X))

@@ -24,7 +24,7 @@ from sklearn.utils.validation import validate_data
 
 from clustertrust._errors import ParameterError
 from clustertrust._types import Array, Floats
-from clustertrust._validation import is_frame
+from clustertrust._validation.frames import is_frame
 
 # The code of a category that the training data do not have: at least 1 from all.
 UNSEEN = -1.0
@@ -202,7 +202,8 @@ def _check_categorical(categorical: Any, names: list[Any]) -> set[Any]:
     unknown = [name for name in categorical if name not in names]
     if unknown:
         raise ValueError(
-            f"metric_params['categorical'] names {unknown[0]!r}, which is no column of X: {names}."
+            f"metric_params['categorical'] names {unknown[0]!r}, which is not a column of X: "
+            f"{names}."
         )
     return set(categorical)
 
@@ -216,8 +217,8 @@ def _storable(value: Any) -> Any:
     if isinstance(value, str | bool | int | float):
         return value
     raise ValueError(
-        f"This model cannot be stored: the category or column {value!r} is no text or number. "
-        "Convert it to text first."
+        f"This model cannot be stored: the category or column {value!r} is neither text nor a "
+        "number. Convert it to text first."
     )
 
 

@@ -28,9 +28,10 @@ class EuclideanOnGpu(Euclidean):
         self.precision = precision
 
     def silhouettes(
-        self, own: Ints, X: Any = None, *, training: bool = False
+        self, own: Ints | None = None, X: Any = None, *, training: bool = False
     ) -> tuple[Floats, Ints]:
-        """Silhouettes and nearest other clusters in one job on the card."""
+        """Silhouettes and nearest other clusters in one job on the GPU."""
+        own = self.training_labels if own is None else own
         if training and X is not None:
             return super().silhouettes(own, X, training=training)
         return exact_silhouettes(self.X, self.cells, own, X, precision=self.precision)
@@ -40,9 +41,10 @@ class CentersOnGpu(Centers):
     """Squared distance to a centre, plus its spread, in float64."""
 
     def silhouettes(
-        self, own: Ints, X: Any = None, *, training: bool = False
+        self, own: Ints | None = None, X: Any = None, *, training: bool = False
     ) -> tuple[Floats, Ints]:
-        """Silhouettes and nearest other clusters in one job on the card."""
+        """Silhouettes and nearest other clusters in one job on the GPU."""
+        own = self.training_labels if own is None else own
         points, means = self.X if X is None else X, (self.centers, self.spread)
         noise, rules = self.noise_of(X, len(own)), self.rules(training or X is None)
         return center_silhouettes(points, means, self.cells, own, noise, rules)
@@ -56,9 +58,10 @@ class KernelMeansOnGpu(KernelMeans):
     """
 
     def silhouettes(
-        self, own: Ints, X: Any = None, *, training: bool = False
+        self, own: Ints | None = None, X: Any = None, *, training: bool = False
     ) -> tuple[Floats, Ints]:
-        """Silhouettes and nearest other clusters in one job on the card."""
+        """Silhouettes and nearest other clusters in one job on the GPU."""
+        own = self.training_labels if own is None else own
         if not self._fits or (training and X is not None):
             return super().silhouettes(own, X, training=training)
         points, scale, itself = None, None, self.itself
@@ -70,7 +73,7 @@ class KernelMeansOnGpu(KernelMeans):
 
     @property
     def _fits(self) -> bool:
-        """Whether the card has this kernel: whole degrees alone."""
+        """Whether the GPU has this kernel: only integer degrees."""
         return float(self.params.get("degree", 1)).is_integer()
 
     def _within(self) -> Floats:

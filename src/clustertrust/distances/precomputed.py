@@ -16,7 +16,9 @@ from sklearn.utils.validation import check_array, validate_data
 
 from clustertrust._errors import InputError, literal
 from clustertrust._types import Array, Ints
-from clustertrust._validation import MATRIX_OPTIONS, check_columns, check_finite, check_same_rows
+from clustertrust._validation.frames import check_columns
+from clustertrust._validation.points import MATRIX_OPTIONS, check_finite
+from clustertrust._validation.rows import check_same_rows
 
 # Rows and columns that are compared at a time.
 TILE = 1024
@@ -96,7 +98,7 @@ def check_distances(X: Any) -> Any:
     if off.size:
         raise ValueError(
             f"X[{off[0]}, {off[0]}] = {diagonal[off[0]]}: a point is at distance 0 from itself. "
-            "Similarities are no distances (1 - X may be); np.fill_diagonal(X, 0) clears what "
+            "Similarities are not distances (1 - X may be); np.fill_diagonal(X, 0) clears what "
             "rounding left."
         )
     _check_symmetric(X, 4 * np.sqrt(np.finfo(X.dtype).eps) * largest)
@@ -162,7 +164,7 @@ def check_graph(X: Any) -> sparse.csr_array:
         raise ValueError(
             f"X[{i}, {j}] = {value}: the entries of a sparse graph are "
             "distances, finite and not below 0, and 0 from a point to itself. Similarities "
-            "(connectivities) are no distances."
+            "(connectivities) are not distances."
         )
     off = row != column
     row, column, values = row[off], column[off], values[off]

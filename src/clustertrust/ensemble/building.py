@@ -9,8 +9,11 @@ import numpy as np
 
 from clustertrust.ensemble.checkpoints import Checkpoint
 from clustertrust.ensemble.fitting import Run
-from clustertrust.ensemble.recipe import Recipe, draw_seeds, run_all, spawn_seeds
+from clustertrust.ensemble.recipe import Recipe
 from clustertrust.ensemble.record import Ensemble, assemble
+from clustertrust.ensemble.running import run_all
+from clustertrust.ensemble.seeds import draw_seeds, spawn_seeds
+from clustertrust.ensemble.warn import warn_of_runs
 from clustertrust.storage import hash_data
 
 
@@ -39,7 +42,7 @@ def build_runs(X: Any, recipe: Recipe) -> Ensemble:
             seeds = spawn_seeds(kept.settings["entropy"], R)
     runs = run_all(X, recipe, list(enumerate(seeds)), kept)
     check_enough(runs, R)
-    recipe.warn_of(runs)
+    warn_of_runs(recipe, runs)
     return assemble(runs)
 
 

@@ -38,7 +38,7 @@ class Checkpoint:
     def _begun_with(self, note: Path, settings: dict[str, Any]) -> dict[str, Any]:
         """Return the settings that a build began with; raise if they are not those of this one."""
         try:
-            begun: dict[str, Any] = json.loads(note.read_text())
+            begun: dict[str, Any] = json.loads(note.read_text(encoding="utf-8"))
             differing = sorted(
                 name
                 for name in settings.keys() | begun.keys()

@@ -2,7 +2,7 @@
 
 `CLUSTERERS` is the one table of names. A clusterer makes an estimator, fits it, and says how the
 runs place unseen points; any other scikit-learn estimator is an `EstimatorClusterer`. A subclass of
-`Clusterer` of your own is given as ``CAKE(clusterer=Mine())``.
+Your own `Clusterer` is passed as ``CAKE(clusterer=Mine())``.
 """
 
 from __future__ import annotations
@@ -67,10 +67,10 @@ class FittedRun(NamedTuple):
 
 
 class Clusterer:
-    """One way to make runs; the base of the named ones, and of your own.
+    """One way to make runs; base class of the named clusterers and of your own.
 
     A subclass needs `name` and `estimator`; the rest has defaults that suit any scikit-learn
-    clusterer. `fit` may return a placer of its own: a function of points (n, d) that gives labels
+    clusterer. `fit` may return its own placer: a function of points (n, d) that gives labels
     (n,).
 
     Attributes
@@ -129,7 +129,7 @@ class Clusterer:
 
 
 class EstimatorClusterer(Clusterer):
-    """Any scikit-learn clusterer, mixture or Pipeline that has no clusterer of its own."""
+    """Any scikit-learn clusterer, mixture or Pipeline for which there is no special clusterer."""
 
     storable = False
 
@@ -243,6 +243,11 @@ class _Mixture(_Round):
     def estimator(self, k: int) -> Any:
         return GaussianMixture(k, n_init=1)
 
+    def fit(self, model: Any, X: Any, shared: Any = None) -> FittedRun:
+        # By the rule for unseen points, so that they agree.
+        placer = Predict(model.fit(X), X.dtype)
+        return FittedRun(placer(X), placer, np.asarray(model.means_, dtype=np.float64))
+
 
 class _Agglomerative(Clusterer):
     name, kinds = "agglomerative", (AgglomerativeClustering,)
@@ -322,3 +327,8 @@ def clusterer_of(estimator: Any) -> Clusterer:
     """Return the clusterer that knows a given estimator; any other is fitted as it is."""
     known = (*CLUSTERERS.values(), *_GIVEN)
     return next((own for own in known if isinstance(estimator, own.kinds)), _GIVEN[-1])
+
+
+def names_by_distance() -> list[str]:
+    """Return the names of the clusterers that take any distance."""
+    return sorted(name for name, own in CLUSTERERS.items() if own.takes_distances)

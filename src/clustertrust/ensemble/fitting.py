@@ -18,7 +18,8 @@ from sklearn.pipeline import Pipeline
 from clustertrust._errors import ParameterError, ParameterTypeError
 from clustertrust._parallel import collected_warnings, one_thread
 from clustertrust._types import Array, Ints
-from clustertrust._validation import check_choice, check_label_vector
+from clustertrust._validation.arguments import check_choice
+from clustertrust._validation.labels import check_label_vector
 from clustertrust.distances.metrics import Metric
 from clustertrust.ensemble.by_distance import DistanceData, wants_distances
 from clustertrust.ensemble.clusterers import (
@@ -242,7 +243,7 @@ def draw_params(estimator: Any, vary: Mapping[str, Sequence[Any]], seed: int) ->
     """Draw a value of each varied parameter that the estimator has."""
     if not vary:
         return {}
-    # A stream of its own, apart from the sample's.
+    # A separate stream from the sample's.
     rng = np.random.default_rng([seed, 1])
     drawn = {}
     for name, values in vary.items():

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import SpectralClustering
 
 from clustertrust._types import Ints
-from clustertrust._validation import check_count
+from clustertrust._validation.arguments import check_count
 from clustertrust.distances.metrics import Metric
 from clustertrust.distances.neighbors import drop_self
 

@@ -19,7 +19,7 @@ from sklearn.cluster import HDBSCAN
 from sklearn.utils.validation import validate_data
 
 from clustertrust._types import Array
-from clustertrust._validation import check_choice
+from clustertrust._validation.arguments import check_choice
 from clustertrust.kernels import backend
 
 __all__ = ["PortableHDBSCAN"]

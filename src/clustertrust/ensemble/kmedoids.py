@@ -26,7 +26,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from clustertrust._errors import ParameterError
 from clustertrust._parallel import blocks, memory_budget
 from clustertrust._types import Array, Ints
-from clustertrust._validation import check_count
+from clustertrust._validation.arguments import check_count
 from clustertrust.distances.dissimilarity import squared_distances
 from clustertrust.distances.metrics import Metric, is_name
 from clustertrust.distances.precomputed import among, check_distances, check_new_distances

@@ -11,13 +11,9 @@ import pandas as pd
 
 from clustertrust._errors import ParameterError
 from clustertrust._types import Array, Ints
-from clustertrust._validation import (
-    is_auto,
-    is_frame,
-    noise_labels,
-    order_by_rows,
-    read_label_vector,
-)
+from clustertrust._validation.frames import is_frame
+from clustertrust._validation.labels import is_auto, noise_labels, read_label_vector
+from clustertrust._validation.rows import order_by_rows
 
 
 def read_labels(
@@ -26,7 +22,7 @@ def read_labels(
     """Return labels (n, R), -1 where not assigned, the names of each run's labels, and noise.
 
     The names of a run are None if its labels are integers. Noise is how often each label that
-    means it occurs; see :func:`clustertrust._validation.read_label_vector`.
+    means it occurs; see :func:`clustertrust._validation.labels.read_label_vector`.
     """
     counts: Counter[str] = Counter()
     if (

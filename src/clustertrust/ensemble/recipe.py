@@ -1,42 +1,21 @@
-"""The checked settings of a build, and the loop that fits the runs."""
+"""The checked settings of a build."""
 
 from __future__ import annotations
 
-import itertools
-import numbers
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import joblib
 import numpy as np
-import pandas as pd
 from scipy import sparse
-from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
 
-from clustertrust._dask import client_of_joblib, run_on_workers
 from clustertrust._devices import GPU
-from clustertrust._errors import Message, ParameterError, literal, worded
-from clustertrust._parallel import (
-    check_jobs,
-    count_threads,
-    has_own_threads,
-    map_blocks,
-    one_blas_thread,
-    stop,
-)
-from clustertrust._progress import progress
-from clustertrust._types import Ints
-from clustertrust._validation import (
-    check_count,
-    check_flag,
-    check_list,
-    check_matrix,
-    is_dask,
-    warn_user,
-)
+from clustertrust._errors import ParameterError
+from clustertrust._validation.arguments import check_count, check_flag, check_list
+from clustertrust._validation.frames import is_dask
+from clustertrust._validation.points import check_matrix
 from clustertrust.distances.metrics import EUCLIDEAN, Metric, as_metric, unit_rows
 from clustertrust.distances.mixed import as_mixed
 from clustertrust.distances.precomputed import check_precomputed
@@ -46,25 +25,18 @@ from clustertrust.ensemble.by_distance import (
     check_memory,
     wants_distances,
 )
-from clustertrust.ensemble.checkpoints import Checkpoint
-from clustertrust.ensemble.clusterers import CLUSTERERS
+from clustertrust.ensemble.clusterers import CLUSTERERS, names_by_distance
 from clustertrust.ensemble.fitting import (
-    DEFAULT_CLUSTERS,
     Drawing,
     Method,
     Run,
     draw_params,
     fit_run,
-    is_random,
     on_directions,
     parameter,
     prepare,
-    with_data,
 )
-from clustertrust.ensemble.in_step import fit_in_step
-from clustertrust.ensemble.on_gpu import fit_on_gpu, suits_gpu
 from clustertrust.ensemble.runs import Runs, as_runs
-from clustertrust.kernels import backend
 
 DEFAULTS: dict[str, Any] = {
     "clusterer": "kmeans",
@@ -78,10 +50,6 @@ DEFAULTS: dict[str, Any] = {
     "verbose": False,
     "device": "auto",
 }
-# What k-means and the like cluster by.
-_STRAIGHT = ("euclidean", "l2", "sqeuclidean")
-# Runs after a failed one: if these fail too, all are taken to fail.
-_LOOK_ON = 3
 
 
 @dataclass(frozen=True)
@@ -319,55 +287,6 @@ class Recipe:
             f"Run {r} ({method.name}, seed {seed}{chosen}) failed: {type(error).__name__}: {error}"
         )
 
-    def _warn_of_copies(self, runs: Sequence[Run], scored: bool) -> None:
-        """Warn of runs that are the same by construction, or that leave out the same points."""
-        noise = _of_noise(runs) if scored else ""
-        remedy = "vary their data ({resample=0.8}) or their parameters to make them differ."
-        same_rows = not self.drawing.vary and self.drawing.resample is None
-        repeated = self.methods if same_rows and len(self.methods) < len(runs) else ()
-        fixed = [method.name for method in repeated if not is_random(method.estimator)]
-        if fixed:
-            what = f"{' and '.join(fixed)} is deterministic, so all its runs are the same and agree"
-            warn_user(Message(f"{what} by construction{noise}; {remedy}"))
-        elif noise:
-            warn_user(Message(f"All {len(runs)} runs are the same{noise}; {remedy}"))
-
-    def _warn_of_default_k(self) -> None:
-        """Warn of clusterers whose number of clusters nobody chose."""
-        names = dict.fromkeys(one.name for one in self.methods if one.has_default_k)
-        if names and "n_clusters" not in self.drawing.vary:
-            warn_user(
-                Message(
-                    f"{{n_clusters}} is not given, so {' and '.join(names)} took k = "
-                    f"{DEFAULT_CLUSTERS}. Set {{n_clusters}}; clustertrust.choose_k(X) recommends "
-                    "one."
-                )
-            )
-
-    def warn_of(self, runs: Sequence[Run], *, scored: bool = True) -> None:
-        """Warn once, for all runs, of what did not go well; `scored`: points will have scores."""
-        _warn_of_coordinates(self.methods, self.metric)
-        self._warn_of_default_k()
-        self._warn_of_copies(runs, scored)
-        asked = [method.k for method in self.methods]
-        wanted = [_wanted(run, *asked[r % len(asked)]) for r, run in enumerate(runs)]
-        # Hashing is faster than sorting.
-        counts = [int((pd.unique(run.labels) >= 0).sum()) for run in runs]
-        fewer = [r for r, k in enumerate(counts) if wanted[r] > k]
-        if fewer:
-            r = fewer[0]
-            what = (
-                f"{len(fewer)} of {len(runs)} runs found fewer than the {wanted[r]} clusters asked "
-                f"for (run {r} found {counts[r]})"
-            )
-            warn_user(f"{what}; the data may hold too few distinct points.", ConvergenceWarning)
-        for warning in dict.fromkeys(warning for run in runs for warning in run.warnings):
-            # scikit-learn's own of the same
-            if "distinct clusters" in warning.message and fewer:
-                continue
-            where = [r for r, run in enumerate(runs) if warning in run.warnings]
-            warn_user(f"{warning.message} (runs {where})", warning.category)
-
 
 def _check_metric(methods: tuple[Method, ...], metric: Metric) -> None:
     """Raise for a clusterer that cannot use the distances.
@@ -390,52 +309,10 @@ def _check_metric(methods: tuple[Method, ...], metric: Metric) -> None:
                 "clusterer",
                 method.name,
                 "needs points with coordinates, which {metric=} does not give",
-                f"choose one of {_by_distance()}, or give an estimator or a function that takes "
-                "distances",
+                f"choose one of {names_by_distance()}, or give an estimator or a function that "
+                "takes distances",
                 metric=metric.name,
             )
-
-
-def _by_distance() -> list[str]:
-    """Return the names of the clusterers that take any distance."""
-    return sorted(name for name, own in CLUSTERERS.items() if own.takes_distances)
-
-
-def _warn_of_coordinates(methods: tuple[Method, ...], metric: Metric) -> None:
-    """Warn of clusterers that do not use the metric of the silhouettes."""
-    if isinstance(metric.name, str) and metric.name in _STRAIGHT:
-        return
-    for method in methods:
-        by_metric = wants_distances(method.estimator) or method.takes_directions(metric)
-        by_points = not (method.is_function or by_metric)
-        if by_points and getattr(method.estimator, "metric", None) != metric.name:
-            text = "clusters by coordinates; only the silhouettes use {metric=}. "
-            values = {"clusterer": method.name, "metric": metric.given}
-            others = f"{_by_distance()} cluster by the metric too."
-            warn_user(Message(text + others, values, "clusterer"))
-
-
-def _of_noise(runs: Sequence[Run]) -> str:
-    """Return what happens to points that no run assigns, if all runs are the same; else nothing."""
-    none = runs[0].labels < 0
-    if not none.any() or not all_identical([run.labels for run in runs]):
-        return ""
-    return (
-        f", and {none.sum()} of {none.size} points are noise in all of them, so that they have no "
-        "score, or 0 with {unassigned='disagree'}"
-    )
-
-
-def all_identical(columns: Iterable[Ints]) -> bool:
-    """Return whether all labellings are the same, label by label."""
-    first, *others = columns
-    return all(np.array_equal(first, other) for other in others)
-
-
-def _wanted(run: Run, key: str | None, value: Any) -> int:
-    """Return the number of clusters that the run should find; 0 if the method chooses it."""
-    value = value if key is None else run.params.get(key, value)
-    return int(value) if isinstance(value, numbers.Integral) else 0
 
 
 def _check_vary(vary: Any, methods: tuple[Method, ...]) -> dict[str, Sequence[Any]]:
@@ -475,157 +352,3 @@ def _check_resample(resample: Any) -> None:
         "is not known",
         "give a share between 0 and 1, 'bootstrap' or None",
     )
-
-
-def draw_seeds(random_state: Any, n_runs: int) -> tuple[int | None, tuple[int, ...]]:
-    """Return the entropy behind the seeds (None if seeds were given), and the seeds."""
-    if isinstance(random_state, Sequence | np.ndarray) and not isinstance(random_state, str):
-        if len(random_state) != n_runs:
-            raise ValueError(
-                f"random_state has {len(random_state)} seeds for n_runs={n_runs}; give one seed "
-                "per run."
-            )
-        return None, tuple(_check_seed(seed) for seed in random_state)
-    if isinstance(random_state, np.random.RandomState):
-        random_state = int(random_state.randint(2**31))
-    elif random_state is not None:
-        random_state = _check_seed(random_state)
-    # Drawn here if random_state is None.
-    entropy = np.random.SeedSequence(random_state).entropy
-    assert isinstance(entropy, int)
-    return entropy, spawn_seeds(entropy, n_runs)
-
-
-def spawn_seeds(entropy: int, n_runs: int, first: int = 0) -> tuple[int, ...]:
-    """Return the seeds of the runs from `first` on.
-
-    Each depends only on (entropy, r), so more runs start with the same ones.
-    """
-    spawned = (
-        np.random.SeedSequence(entropy, spawn_key=(r,)) for r in range(first, first + n_runs)
-    )
-    return tuple(int(sequence.generate_state(1)[0]) for sequence in spawned)
-
-
-def _check_seed(seed: Any) -> int:
-    if isinstance(seed, np.random.Generator):
-        raise TypeError(
-            "random_state is a Generator, which is not accepted; give int(rng.integers(2**32))."
-        )
-    return check_count("random_state", seed, at_least=0, at_most=2**32 - 1)
-
-
-def run_all(
-    X: Any, recipe: Recipe, numbered: Sequence[tuple[int, int]], kept: Checkpoint | None = None
-) -> list[Run]:
-    """Fit the runs (r, seed), each on one thread; return those that succeeded, in order."""
-    # Loaded here, so that its own warnings are not taken for those of a run.
-    backend()
-    by_rows = recipe.device in GPU and not recipe.takes_directions
-    if by_rows and suits_gpu(X, recipe.methods, recipe.drawing):
-        return fit_on_gpu(X, recipe.methods, numbered, kept)
-    recipe = recipe.for_data(X)
-    done: dict[int, Run | Failure] = {}
-    # Once for all runs: setting it for each takes longer than clustering small data.
-    with one_blas_thread:
-        results = _results(X, recipe, numbered, kept)
-        for r, result in progress(results, len(numbered), "runs", verbose=recipe.verbose):
-            if isinstance(result, Failure) and recipe.runs.on_failure == "raise":
-                following = (other for _, other in itertools.islice(results, _LOOK_ON))
-                others = itertools.chain(done.values(), following)
-                some_run = any(isinstance(other, Run) for other in others)
-                stop(results)
-                result.throw(can_drop=some_run)
-            done[r] = result
-    in_order = [done[r] for r, _ in numbered]
-    failed = [result.what for result in in_order if isinstance(result, Failure)]
-    if failed:
-        warn_user(f"{len(failed)} of {len(numbered)} runs failed and were left out. {failed[0]}.")
-    return [with_data(run, X) for run in in_order if isinstance(run, Run)]
-
-
-def _results(
-    X: Any, recipe: Recipe, numbered: Sequence[tuple[int, int]], kept: Checkpoint | None
-) -> Iterator[tuple[int, Run | Failure]]:
-    """Yield the runs (r, seed): first those of k-means, all in step, then the others in order."""
-    finished = set()
-    for r, run in _in_step(X, recipe, numbered, kept):
-        finished.add(r)
-        yield r, run
-    jobs = [(recipe, r, seed, kept) for r, seed in numbered if r not in finished]
-    client = client_of_joblib()
-    if client is None and has_own_threads():
-        # joblib waits without end for a thread that ran out of memory.
-        results = map_blocks(lambda job: _work(X, *job), iter(jobs), count_threads(recipe.n_jobs))
-    elif client is None:
-        work = joblib.delayed(_work)
-        parallel = joblib.Parallel(
-            n_jobs=count_threads(recipe.n_jobs), prefer="threads", return_as="generator"
-        )
-        results = parallel(work(X, *job) for job in jobs)
-    else:
-        # joblib's Dask backend loses the data together with the worker that holds them.
-        check_jobs(recipe.n_jobs)
-        results = run_on_workers(client, _work, X, jobs)
-    yield from zip((r for _, r, _, _ in jobs), results, strict=True)
-
-
-def _in_step(
-    X: Any, recipe: Recipe, numbered: Sequence[tuple[int, int]], kept: Checkpoint | None
-) -> Iterator[tuple[int, Run]]:
-    """Yield the runs of k-means of our own that a checkpoint has, then the others as they end."""
-    data = recipe.shared.get(KMeans)
-    if data is None:
-        return
-    jobs = []
-    for r, seed in numbered:
-        method = recipe.method(r)
-        run = None if kept is None or not method.clusterer.in_step else kept.load(r, X)
-        if run is not None:
-            yield r, run
-        elif method.clusterer.in_step:
-            jobs.append((r, method, seed))
-    threads = count_threads(recipe.n_jobs)
-    for r, run in fit_in_step(data, jobs, recipe.drawing.vary, threads):
-        if recipe.method(r).takes_directions(recipe.metric):
-            run = on_directions(run)
-        if kept is not None:
-            kept.save(r, run)
-        yield r, run
-
-
-@dataclass(frozen=True)
-class Failure:
-    """A run that failed.
-
-    It is returned, not raised: results come in order, so the error names the first failed run.
-    """
-
-    what: str
-    error: Exception
-
-    def throw(self, *, can_drop: bool) -> NoReturn:
-        """Raise it, as the same kind of error if that is one of ours.
-
-        `can_drop`: some other run did not fail, so that the build can go on without this one.
-        """
-        kinds = (ValueError, TypeError, ImportError)
-        kind = next((kind for kind in kinds if isinstance(self.error, kind)), RuntimeError)
-        remedy = " {on_failure='drop'} leaves such runs out." if can_drop else ""
-        message = Message(f"{literal(self.what.removesuffix('.'))}.{remedy}")
-        raise worded(kind, message) from self.error
-
-
-def _work(X: Any, recipe: Recipe, r: int, seed: int, kept: Checkpoint | None) -> Run | Failure:
-    """Fit run r, or return its failure. X is not sent back from another process."""
-    # Outside of the try: a full disk or a damaged file is not a failure of the run.
-    run = None if kept is None else kept.load(r, X)
-    if run is not None:
-        return with_data(run, None)
-    try:
-        run = recipe.fit(X, r, seed)
-    except Exception as error:  # whatever a clusterer may raise
-        return Failure(recipe.describe(r, seed, error), error)
-    if kept is not None:
-        kept.save(r, run)
-    return with_data(run, None)

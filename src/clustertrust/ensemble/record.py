@@ -12,7 +12,10 @@ import numpy as np
 import pandas as pd
 
 from clustertrust._types import Array, Floats, Ints
-from clustertrust._validation import check_floats, check_matrix, is_auto, is_dask
+from clustertrust._validation.arguments import check_floats
+from clustertrust._validation.frames import is_dask
+from clustertrust._validation.labels import is_auto
+from clustertrust._validation.points import check_matrix
 from clustertrust.cells import Clusters, meet
 from clustertrust.ensemble.fitting import Run
 from clustertrust.ensemble.labels import read_labels
@@ -287,7 +290,7 @@ class Ensemble(Record):
         return load_record(path, Ensemble, lambda ensemble: ensemble)
 
     def _to_stored(self) -> dict[str, Any]:
-        """Return its fields, without the labels of its runs, which are columns of its own."""
+        """Return its fields, without the labels of its runs, which are columns of `labels`."""
         runs = self.runs and tuple(replace(run, labels=_A_COLUMN) for run in self.runs)
         names = tuple(None if names is None else plain_names(names) for names in self.label_names)
         labels = np.asarray(self.labels)

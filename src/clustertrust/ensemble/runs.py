@@ -8,7 +8,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from clustertrust._errors import ParameterError, ParameterTypeError
-from clustertrust._validation import MOST, check_choice, check_count
+from clustertrust._validation.arguments import MOST, check_choice, check_count
 from clustertrust.records import register
 
 LEFT_OUT = ("predict", "skip")

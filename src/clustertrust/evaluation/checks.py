@@ -8,12 +8,9 @@ import numpy as np
 import pandas as pd
 
 from clustertrust._types import Bools, Floats, Ints
-from clustertrust._validation import (
-    check_floats,
-    check_label_vector,
-    check_same_length,
-    check_scores,
-)
+from clustertrust._validation.arguments import check_floats, check_scores
+from clustertrust._validation.labels import check_label_vector
+from clustertrust._validation.rows import check_same_length
 
 
 def check_truth(truth: Any) -> Ints:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.metrics import adjusted_rand_score
 
 from clustertrust._types import Floats, Ints
-from clustertrust._validation import check_choice, check_count, check_floats
+from clustertrust._validation.arguments import check_choice, check_count, check_floats
 from clustertrust.evaluation.checks import check_sizes, check_triple
 from clustertrust.evaluation.labelling import accuracy, correctness
 from clustertrust.evaluation.ranking import surest_first
@@ -88,8 +88,9 @@ def score_quality(
     coverages: ArrayLike = tuple(QUALITY_COVERAGES),
     random_state: int = 0,
 ) -> float:
-    """Q = ∫ ARI(L) dL / (L_max - L_min), ARI(L) of the round(L n) surest points; trapezoid rule
-    over `coverages`.
+    """Return the mean ARI over coverages, Q = ∫ ARI(L) dL / (L_max - L_min).
+
+    ARI(L) is that of the round(L n) surest points; trapezoid rule over `coverages`.
 
     Parameters
     ----------

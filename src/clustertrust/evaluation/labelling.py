@@ -14,12 +14,10 @@ from sklearn.metrics import (
 )
 
 from clustertrust._types import Bools, Ints
-from clustertrust._validation import (
-    check_choice,
-    check_label_vector,
-    check_matrix,
-    check_same_length,
-)
+from clustertrust._validation.arguments import check_choice
+from clustertrust._validation.labels import check_label_vector
+from clustertrust._validation.points import check_matrix
+from clustertrust._validation.rows import check_same_length
 from clustertrust.evaluation.checks import check_truth
 from clustertrust.geometry import silhouettes
 from clustertrust.matching import align_labels
@@ -28,7 +26,7 @@ from clustertrust.matching import align_labels
 def correctness(labels: ArrayLike, truth: ArrayLike) -> Bools:
     """Return whether π*(label) = class, π* the one best matching of clusters with classes, Eq. (5).
 
-    Points of a cluster without a class of its own, and points that are not assigned, are wrong.
+    Points of a cluster that is matched with no class, and points that are not assigned, are wrong.
 
     Parameters
     ----------
@@ -54,7 +52,7 @@ def correctness(labels: ArrayLike, truth: ArrayLike) -> Bools:
 
 
 def accuracy(labels: ArrayLike, truth: ArrayLike) -> float:
-    """Share of the points that are right after one optimal matching.
+    """Return the share of the points that are right after one optimal matching.
 
     Parameters
     ----------
@@ -127,8 +125,9 @@ def agreement_with_truth(labels: ArrayLike, truth: ArrayLike, metric: str = "ari
 
 
 def subset_silhouette(X: Any, labels: ArrayLike, kept: ArrayLike | None = None) -> float:
-    """Mean exact Euclidean silhouette, Eq. (1), of the points kept, in the clusters that these
-    alone form.
+    """Return the mean silhouette, Eq. (1), of the points kept, in the clusters that they form.
+
+    Distances are Euclidean and exact.
 
     Parameters
     ----------

@@ -12,7 +12,13 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from clustertrust._types import Bools, Floats, Ints
-from clustertrust._validation import MOST, check_choice, check_count, check_number, warn_user
+from clustertrust._validation.arguments import (
+    MOST,
+    check_choice,
+    check_count,
+    check_number,
+    warn_user,
+)
 from clustertrust.evaluation.checks import check_pair, check_sizes
 from clustertrust.evaluation.records import Curve
 
@@ -24,7 +30,7 @@ def _ranks(scores: Any, correct: Any) -> tuple[Ints, Bools]:
 
 
 def auroc(scores: ArrayLike, correct: ArrayLike) -> float:
-    """Pr[score of a right point > score of a wrong one] + Pr[equal] / 2.
+    """Return Pr[score of a right point > score of a wrong one] + Pr[equal] / 2.
 
     It is the same number for finding errors by low scores. Where all points are right or all wrong
     it is not defined: NaN, with an UndefinedMetricWarning.
@@ -54,10 +60,9 @@ POSITIVES = ("correct", "error")
 
 
 def auprc(scores: ArrayLike, correct: ArrayLike, *, positive: str = "correct") -> float:
-    """Σ_t (recall_t - recall_{t-1}) precision_t over the distinct scores: average precision, no
-    interpolation.
+    """Return the average precision: Σ_t (recall_t - recall_{t-1}) precision_t over the scores.
 
-    Where there is no point of the positive class it is not defined: NaN, with an
+    There is no interpolation. Without a point of the positive class it is not defined: NaN, with an
     UndefinedMetricWarning. Guessing gives the share of that class.
 
     Parameters
@@ -148,7 +153,7 @@ def error_precision(
 def risk_coverage_curve(
     scores: ArrayLike, correct: ArrayLike, *, n_positions: int = 201, ties: str = "average"
 ) -> Curve:
-    """risk(m / n) = share of errors among the m surest points.
+    """Return the risk at each coverage m / n: the share of errors among the m surest points.
 
     Parameters
     ----------
@@ -179,7 +184,7 @@ def risk_coverage_curve(
 def aurc(
     scores: ArrayLike, correct: ArrayLike, *, n_positions: int = 201, ties: str = "average"
 ) -> float:
-    """∫ risk d(coverage) by the trapezoid rule over `risk_coverage_curve`; lower is better.
+    """Return the area under `risk_coverage_curve`, by the trapezoid rule; lower is better.
 
     The integral is from 1/n to 1 and not divided by the length of that range.
 
@@ -205,7 +210,7 @@ def aurc(
 def accuracy_by_bin(
     scores: ArrayLike, correct: ArrayLike, *, n_bins: int = 10, ties: str = "average"
 ) -> Floats:
-    """Accuracy in bins of equal size by rank of the score, least sure first; ten bins are deciles.
+    """Return the accuracy in bins of equal size by score, least sure first; ten are deciles.
 
     Parameters
     ----------
@@ -240,7 +245,7 @@ def accuracy_by_bin(
 def percentile_correlation(
     scores: ArrayLike, correct: ArrayLike, *, n_bins: int = 10, ties: str = "average"
 ) -> float:
-    """Spearman correlation of the number of a bin with the accuracy in it, `accuracy_by_bin`.
+    """Return the Spearman correlation between bins of the score and their `accuracy_by_bin`.
 
     Where the accuracy is the same in every bin it is not defined: NaN, with an
     UndefinedMetricWarning.

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import t as student
 
 from clustertrust._types import Floats
-from clustertrust._validation import check_floats, check_inside
+from clustertrust._validation.arguments import check_floats, check_inside
 
 
 @dataclass(frozen=True)

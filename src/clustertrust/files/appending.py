@@ -11,18 +11,22 @@ from typing import Any
 import pandas as pd
 
 from clustertrust.files.delimited import open_text
+from clustertrust.files.reading import Dialect
 
 Append = Callable[[pd.DataFrame], None]
 
 
 @contextmanager
-def append_text(path: Path, separator: str) -> Iterator[Append]:
+def append_text(
+    path: Path, separator: str, format: str, dialect: Dialect | None = None
+) -> Iterator[Append]:
     """Write frames as text; the suffix sets the compression."""
     first = True
+    options = {"sep": separator} if dialect is None else dialect.options(format, separator)
 
     def write(frame: pd.DataFrame) -> None:
         nonlocal first
-        frame.to_csv(opened, index=False, sep=separator, header=first, lineterminator="\n")
+        frame.to_csv(opened, index=False, header=first, lineterminator="\n", **options)
         first = False
 
     with open_text(path, "wt", newline="", encoding="utf-8") as opened:

@@ -80,3 +80,9 @@ def check_there(names: Sequence[str], source_name: str, **columns_of: Sequence[s
         if missing is not None:
             problem = f"{source_name} has no such column; it has {listed(names, 20)}."
             raise InputError(f"{{{parameter}=}}: {literal(problem)}", **{parameter: missing})
+
+
+def stripped(names: Sequence[str]) -> list[str]:
+    """Return names of columns without blanks around them, if they still differ."""
+    short = [name.strip() for name in names]
+    return short if len(set(short)) == len(names) and all(short) else list(names)

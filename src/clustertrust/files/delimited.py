@@ -59,7 +59,7 @@ def read_delimited(source: Any, reading: Reading, separator: str, format: str) -
         options: dict[str, Any] = {"sep": layout.separator, "encoding": encoding}
         options |= {"skiprows": layout.skip} if layout.skip else {}
         names = first_line(source, options)
-        named = _has_names(names, reading.header)
+        named = has_names(names, reading.header)
         guessed = not named and reading.header is None
         if named and layout.unnamed:
             names = [f"{UNNAMED}0", *names]
@@ -71,13 +71,13 @@ def read_delimited(source: Any, reading: Reading, separator: str, format: str) -
         parse = partial(_parse_again, source)
         marks = {} if reading.as_written else marks_of(frame, reading, options, parse)
         notes: list[str | Message] = [*layout.notes]
-        notes += [_WITHOUT_NAMES] if guessed else []
+        notes += [WITHOUT_NAMES] if guessed else []
         if marks:
             frame = parse_csv(rewound(source), options | marks)
         if marks and not reading.has_marks:
             notes.append(COMMA)
         elif named and reading.header is None:
-            notes += _doubt_of_names(frame)
+            notes += doubt_of_names(frame)
         dialect = Dialect(format, layout.separator, marks.get("decimal", "."))
         return Table(frame, notes=tuple(notes), dialect=dialect)
 
@@ -119,14 +119,14 @@ def _parse_again(source: Any, options: Mapping[str, Any]) -> pd.DataFrame:
     return parse_csv(rewound(source), options)
 
 
-def _doubt_of_names(frame: pd.DataFrame) -> list[Message]:
+def doubt_of_names(frame: pd.DataFrame) -> list[Message]:
     """Return a note if names look like the first point: decimals, or values of their columns."""
     names = [str(name) for name in frame.columns]
     are_decimals = any(is_number(name) and not float(name).is_integer() for name in names)
     if not are_decimals and not _are_values(names, frame):
         return []
     shown = ", ".join(names[:4]) + ", …" * (len(names) > 4)
-    note = Message("Please check: if it is the first point, say {header=False}")
+    note = Message("Please check: if it is the first point, use {header=False}")
     return [note.after(f"the first line as names ({shown}). ")]
 
 
@@ -196,9 +196,12 @@ def parse_csv(text: Any, options: Mapping[str, Any], place: str = "") -> pd.Data
                 raise TableError(
                     "has more fields in its rows than in its first line; give every column a name."
                 ) from None
+            problem = str(error).strip().removeprefix("Error tokenizing data. C error: ")
+            if isinstance(error, pd.errors.ParserWarning):
+                problem = "a row has more fields than there are columns"
             raise TableError(
-                f"has a line with too many fields, or quotes that do not close{place}: "
-                f"{error}".strip()
+                f"has a line with too many fields, or quotes that do not close{place}: {problem}. "
+                "Correct the file there."
             ) from error
     return frame
 
@@ -283,10 +286,10 @@ def first_line(source: Any, options: Mapping[str, Any]) -> list[str]:
 
 
 # What is said of a first line of decimals, or of numbers that repeat: no names are like that.
-_WITHOUT_NAMES = Message("the first line as a point ({header=True} takes it as names)")
+WITHOUT_NAMES = Message("the first line as a point ({header=True} takes it as names)")
 
 
-def _has_names(first: list[str], header: bool | None) -> bool:
+def has_names(first: list[str], header: bool | None) -> bool:
     """Return whether the first line holds names."""
     if header is None and is_point(first):
         if len(set(first)) < len(first) or any(not text.strip().isdecimal() for text in first):

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from clustertrust.files import arrow_files, sheets, sources, whole
+from clustertrust.files import arrow_files, file_sources, sheets, text_sources, whole
 from clustertrust.files.appending import Append, append_arrow, append_text
 from clustertrust.files.delimited import read_delimited
 from clustertrust.files.errors import TableError
@@ -39,8 +39,8 @@ class Format:
     suffixes: tuple[str, ...]
     read: Callable[[Any, Reading], Table]
     write: Callable[..., None] | None
-    blocks: type[sources.FileSource] | None = None
-    append: Callable[[Path], AbstractContextManager[Append]] | None = None
+    blocks: type[file_sources.FileSource] | None = None
+    append: Callable[..., AbstractContextManager[Append]] | None = None
     options: tuple[str, ...] = ()
     needs: tuple[str, str] | None = None
 
@@ -73,15 +73,15 @@ FORMATS: dict[str, Format] = {
         "csv",
         (".csv", ".csv.gz", ".csv.bz2", ".csv.xz"),
         ",",
-        blocks=sources.CsvSource,
-        append=partial(append_text, separator=","),
+        blocks=text_sources.CsvSource,
+        append=partial(append_text, separator=",", format="csv"),
     ),
     "tsv": _text(
         "tsv",
         (".tsv", ".tsv.gz", ".tsv.bz2", ".tsv.xz", ".tab"),
         "\t",
-        blocks=sources.TsvSource,
-        append=partial(append_text, separator="\t"),
+        blocks=text_sources.TsvSource,
+        append=partial(append_text, separator="\t", format="tsv"),
     ),
     "txt": replace(
         _text("txt", (".txt", ".txt.gz", ".dat"), ","),
@@ -95,7 +95,7 @@ FORMATS: dict[str, Format] = {
         (".parquet", ".pq"),
         arrow_files.read_parquet,
         partial(pd.DataFrame.to_parquet, index=False),
-        blocks=sources.ParquetSource,
+        blocks=file_sources.ParquetSource,
         append=partial(append_arrow, format="parquet"),
         needs=("pyarrow", "parquet"),
     ),
@@ -103,11 +103,11 @@ FORMATS: dict[str, Format] = {
         (".arrow", ".feather"),
         arrow_files.read_arrow,
         arrow_files.write_arrow,
-        blocks=sources.ArrowSource,
+        blocks=file_sources.ArrowSource,
         append=partial(append_arrow, format="arrow"),
         needs=("pyarrow", "parquet"),
     ),
-    "npy": Format((".npy",), whole.read_npy, whole.write_npy, blocks=sources.NpySource),
+    "npy": Format((".npy",), whole.read_npy, whole.write_npy, blocks=file_sources.NpySource),
     "npz": Format((".npz",), whole.read_npz, whole.write_npz, options=("array",)),
     # Results are written as annotations of an AnnData object: see clustertrust.anndata.
     "h5ad": Format((".h5ad",), read_h5ad, None, options=("use_rep",), needs=("anndata", "anndata")),

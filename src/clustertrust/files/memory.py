@@ -47,7 +47,7 @@ def _machine() -> int:
         limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         try:
-            limits.append(int(Path(path).read_text()))
+            limits.append(int(Path(path).read_text(encoding="ascii")))
         except (OSError, ValueError):
             # Another system, or no limit ("max").
             continue

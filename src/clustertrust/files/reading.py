@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from clustertrust._errors import Message, ParameterError, ParameterTypeError
-from clustertrust._validation import check_count
+from clustertrust._validation.arguments import check_count
 
 TEXTS = ("separator", "array", "use_rep", "encoding", "decimal", "thousands", "sheet")
 
@@ -28,7 +28,7 @@ class Reading:
     use_rep : which representation of an AnnData file, a key of `obsm` or "X"
     encoding : of text, such as "cp1252"; None: found
     decimal, thousands : marks in numbers of text; None: found
-    na : texts that stand for a missing value, beside the usual ones; only empty ones where it is ()
+    na : texts that mean a missing value, besides the usual ones; (): only empty fields
     skip_rows : lines above the one that holds the names; None: found
     sheet : name of the sheet of a spreadsheet; None: the first
     as_written : whether all columns are kept as the text they are

@@ -18,13 +18,14 @@ from scipy import sparse
 
 from clustertrust._errors import InputError, Message, ParameterTypeError
 from clustertrust._parallel import memory_budget
-from clustertrust._validation import check_choice, check_names
+from clustertrust._validation.arguments import check_choice, check_names
 from clustertrust.files.columns import Selection
 from clustertrust.files.errors import TableError, named_errors
+from clustertrust.files.file_sources import FileSource, numbers_of
 from clustertrust.files.formats import FORMATS, format_of, known_format, need, suffixes
 from clustertrust.files.memory import allowed
 from clustertrust.files.reading import Dialect, Reading, Table
-from clustertrust.files.sources import ArraySource, FileSource, Source, SparseSource, numbers_of
+from clustertrust.files.sources import ArraySource, Source, SparseSource
 
 
 def read_table(

@@ -27,7 +27,7 @@ def write_delimited(
 ) -> None:
     """Write text; the suffix sets the compression."""
     options = {"sep": separator} if dialect is None else dialect.options(format, separator)
-    table.to_csv(path, index=False, **options)
+    table.to_csv(path, index=False, lineterminator="\n", **options)
 
 
 # JSON

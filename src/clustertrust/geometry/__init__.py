@@ -1,6 +1,6 @@
 """What a silhouette compares, and how silhouettes become the geometric component S̃.
 
-A geometry is an object with parameters of its own, such as ``Exact(metric="manhattan")``; its name,
+A geometry is an object with its own parameters, such as ``Exact(metric="manhattan")``; its name,
 such as ``"exact"``, is short for the object with its defaults. A subclass of `Geometry` with a
 method `measure` works as well: it returns a `Dissimilarity`, such as `Centers`.
 """

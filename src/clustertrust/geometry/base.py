@@ -11,7 +11,7 @@ from sklearn.metrics.pairwise import PAIRWISE_DISTANCE_FUNCTIONS
 
 from clustertrust._errors import ParameterError
 from clustertrust._parallel import count_threads
-from clustertrust._validation import check_matrix, check_square
+from clustertrust._validation.points import check_matrix, check_square
 from clustertrust.cells import Cells, Clusters
 from clustertrust.distances.dissimilarity import Dissimilarity
 from clustertrust.distances.metrics import EUCLIDEAN, Metric, as_metric
@@ -62,9 +62,9 @@ class Compute:
 
 
 class Geometry(BaseEstimator):
-    """What silhouettes compare; the base of `Exact`, `Rms` and the others, and of your own.
+    """How silhouettes measure distance; base class of `Exact`, `Rms`, the others and your own.
 
-    A geometry of your own is a subclass with a method `measure`. It may have parameters, as any
+    Your own geometry is a subclass with a method `measure`. It may have parameters, as any
     scikit-learn estimator has, and is given as ``CAKE(geometry=Mine(width=2))``.
 
     Attributes

@@ -24,6 +24,15 @@ class Centroid(Geometry):
         For :func:`~clustertrust.confidence`: in the array of each run, row ℓ is the centre of label
         ℓ. None: the centres of the runs if their clusterer has them, else the means of the
         clusters.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from clustertrust import CAKE
+    >>> from clustertrust.geometry import Centroid
+    >>> cake = CAKE(3, geometry=Centroid(), random_state=0).fit(load_iris().data)
+    >>> cake.geometry_method_
+    'centroid'
     """
 
     name = "centroid"

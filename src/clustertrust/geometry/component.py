@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from clustertrust._types import Floats
+from clustertrust.kernels import backend
 
 
 def mean_and_std(s: Floats) -> tuple[Floats, Floats]:
@@ -14,16 +15,8 @@ def mean_and_std(s: Floats) -> tuple[Floats, Floats]:
 
     `s` is (n, R), NaN where a run does not count; σ divides by the number of runs that count.
     """
-    counts = np.isfinite(s)
-    if counts.all():
-        mean = s.mean(axis=1)
-        deviation = s - mean[:, None]
-        return mean, np.sqrt(np.square(deviation, out=deviation).mean(axis=1))
-    runs = counts.sum(axis=1)
-    divisor = np.where(runs > 0, runs, np.nan)
-    mean = np.where(counts, s, 0.0).sum(axis=1) / divisor
-    deviation = np.where(counts, s - mean[:, None], 0.0)
-    return mean, np.sqrt((deviation**2).sum(axis=1) / divisor)
+    mean, std = backend().moments(np.ascontiguousarray(s, dtype=np.float64))
+    return mean, std
 
 
 def clip(mean: Floats, std: Floats) -> Floats:

@@ -7,7 +7,7 @@ from typing import Any
 from scipy import sparse
 
 from clustertrust._errors import Message, ParameterTypeError
-from clustertrust._validation import warn_user
+from clustertrust._validation.arguments import warn_user
 from clustertrust.cells import Cells
 from clustertrust.distances.dissimilarity import Cosine, Dissimilarity, Euclidean
 from clustertrust.distances.on_gpu import EuclideanOnGpu

@@ -7,7 +7,7 @@ from typing import Any
 from scipy import sparse
 
 from clustertrust._errors import ParameterError
-from clustertrust._validation import MOST, check_count, check_flag
+from clustertrust._validation.arguments import MOST, check_count, check_flag
 from clustertrust.cells import Cells
 from clustertrust.distances.dissimilarity import Dissimilarity
 from clustertrust.distances.graph_shares import N_NEIGHBORS, N_STEPS, GraphShares
@@ -35,6 +35,15 @@ class Graph(MetricGeometry):
     paths : bool
         Multiply by silhouettes of mean path lengths along the links. Without them scores are
         higher, for wrong labels too; single cells are ranked better.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from clustertrust import CAKE
+    >>> from clustertrust.geometry import Graph
+    >>> cake = CAKE(3, geometry=Graph(n_neighbors=10), random_state=0).fit(load_iris().data)
+    >>> cake.geometry_method_
+    'graph'
     """
 
     name = "graph"

@@ -7,7 +7,7 @@ from typing import Any
 from scipy import sparse
 
 from clustertrust._errors import ParameterError, ParameterTypeError
-from clustertrust._validation import check_choice, check_number
+from clustertrust._validation.arguments import check_choice, check_number
 from clustertrust.cells import Cells
 from clustertrust.distances.dissimilarity import Dissimilarity
 from clustertrust.distances.kernel_means import KernelMeans

@@ -8,8 +8,8 @@ import numpy as np
 
 from clustertrust._devices import check_device, resolve_device, to_host
 from clustertrust._errors import ParameterTypeError
-from clustertrust._types import Floats, Ints
-from clustertrust._validation import check_choice, warn_user
+from clustertrust._types import Floats
+from clustertrust._validation.arguments import check_choice, warn_user
 from clustertrust.cells import Cells, Clusters, meet
 from clustertrust.distances.dissimilarity import Dissimilarity
 from clustertrust.distances.metrics import as_metric
@@ -37,7 +37,7 @@ GEOMETRIES: dict[str, type[Geometry]] = {
 
 
 def as_geometry(geometry: Any, metric: Any = "euclidean") -> Geometry:
-    """Return a geometry as an object of its own, checked, with the metric that it is to use."""
+    """Return a copy of a geometry, checked, with the metric that it uses."""
     if isinstance(geometry, str):
         check_choice("geometry", geometry, GEOMETRIES)
         geometry = GEOMETRIES[geometry]()
@@ -65,7 +65,9 @@ def measure(
     return settled, settled.measure(X, cells, ensemble, compute)
 
 
-def sampling_error(geometry: Dissimilarity, own: Ints, points: int = 250, times: int = 12) -> float:
+def sampling_error(
+    geometry: Dissimilarity, cells: Cells, points: int = 250, times: int = 12
+) -> float:
     """Return the standard error of a silhouette that comes from sampling; 0 without sampling.
 
     It is the root mean square over some points, from the spread over the sample and `times` others
@@ -74,9 +76,10 @@ def sampling_error(geometry: Dissimilarity, own: Ints, points: int = 250, times:
     """
     if not isinstance(geometry, SampledMeans) or geometry.is_drawn.all():
         return 0.0
-    some = np.random.default_rng(0).permutation(len(own))[:points]
+    some = np.random.default_rng(0).permutation(len(cells.cell_of))[:points]
+    own = cells.rows[cells.cell_of[some]]
     samples = (geometry, *geometry.drawn_again(times))
-    s = np.stack([one.silhouettes(own[some], geometry.X[some])[0] for one in samples])
+    s = np.stack([one.silhouettes(own, geometry.X[some])[0] for one in samples])
     counted = np.isfinite(s).all(axis=0)
     return float(np.sqrt(s.var(axis=0, ddof=1)[counted].mean())) if counted.any() else 0.0
 
@@ -135,4 +138,4 @@ def silhouettes(
     points = own.check_points(to_host(X), len(ensemble.labels))
     _, measured = measure(points, ensemble, meet(ensemble.labels), own, compute)
     warn_of_single_clusters(measured.cells)
-    return measured.silhouettes(measured.cells.rows[measured.cells.cell_of])[0]
+    return measured.silhouettes()[0]

@@ -14,8 +14,8 @@ from clustertrust.geometry.base import Compute, Geometry
 
 
 def mean_squares(X: Any, cells: Cells, compute: Compute, *, root: bool) -> Centers:
-    """Mean squared distance to the members, |x - mean|² + variance; the `root` of it if asked."""
-    means, variances = cluster_moments(X, cells)
+    """Mean squared distance to the members, |x - mean|² + variance; or its square root."""
+    means, variances = cluster_moments(X, cells, compute.threads)
     kind = CentersOnGpu if compute.on_gpu and not sparse.issparse(X) else Centers
     return kind(X, cells, centers=means, spread=variances, root=root, n_jobs=compute.n_jobs)
 
@@ -24,6 +24,15 @@ class Rms(Geometry):
     """Silhouettes by root-mean-square distances to the members: √(|x - mean|² + variance).
 
     As cheap as `Centroid`, O(n k d), and closer to `Exact`. Works in blocks.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from clustertrust import CAKE
+    >>> from clustertrust.geometry import Rms
+    >>> cake = CAKE(3, geometry=Rms(), random_state=0).fit(load_iris().data)
+    >>> cake.geometry_method_
+    'rms'
     """
 
     name = "rms"

@@ -7,7 +7,7 @@ from typing import Any
 from scipy import sparse
 
 from clustertrust._errors import ParameterError
-from clustertrust._validation import MOST, check_count
+from clustertrust._validation.arguments import MOST, check_count
 from clustertrust.cells import Cells
 from clustertrust.distances.dissimilarity import Dissimilarity
 from clustertrust.distances.sampled_means import MEMBERS, SampledMeans
@@ -25,6 +25,15 @@ class Sampled(Geometry):
     ----------
     n_members : int
         How many members are drawn in all; at least two of each cell.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from clustertrust import CAKE
+    >>> from clustertrust.geometry import Sampled
+    >>> cake = CAKE(3, geometry=Sampled(n_members=60), random_state=0).fit(load_iris().data)
+    >>> cake.geometry_method_
+    'sampled'
     """
 
     name = "sampled"

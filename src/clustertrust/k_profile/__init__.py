@@ -1,4 +1,4 @@
-"""Signals and scores over a range of k, beside data without clusters: how many clusters."""
+"""Signals and scores over a range of k, compared with data without clusters."""
 
 from clustertrust.k_profile.null_test import NullTest
 from clustertrust.k_profile.one_k import QUANTILES

@@ -6,7 +6,7 @@ clusters. They fail in different ways. So each k is judged by those that apply: 
 proportional to 1/k times the product over signals of (1 + t)^-w, t being how many standard errors k
 is behind the best k of the signal. That is a power and not an exponential, since each signal rests
 on assumptions that no number of points makes true. Silhouettes have weight only where one of the
-other two is missing: beside both they added nothing on the development sets.
+other two is missing: with both they added nothing on the development sets.
 
 1/k is the prior. To answer 6 for 3 is as wrong as to answer 20 for 10: errors count by their ratio,
 so k is a scale, and what is known of it beforehand is uniform in log k. Where signals are sharp it

@@ -1,4 +1,4 @@
-"""The data at each k beside surrogates without clusters: does any k stand out from one cloud?
+"""The data at each k and surrogates without clusters: does any k stand out from one cloud?
 
 Two efforts. "full" scores every surrogate as the data are: all runs, all points. "quick" clusters a
 part of the data, and as many points of each surrogate, once for each k, and compares mean
@@ -8,7 +8,7 @@ silhouettes; those of all k come from one pass over the distances. Of many k, fo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from clustertrust._parallel import one_blas_thread
 from clustertrust._types import Array, Floats, Ints
 from clustertrust.cells import meet
 from clustertrust.ensemble import assemble
-from clustertrust.ensemble.recipe import run_all
+from clustertrust.ensemble.running import run_all
 from clustertrust.geometry.measuring import measure
 from clustertrust.null.reference import p_value
 from clustertrust.scoring.settings import Settings
@@ -49,7 +49,7 @@ def any_k_p_value(data: Floats, null: Floats) -> float:
 
 @dataclass(frozen=True)
 class NullTest:
-    """The data beside surrogates without clusters.
+    """The data compared with surrogates without clusters.
 
     Attributes
     ----------
@@ -176,12 +176,10 @@ def compare_quickly(comparison: Comparison) -> NullTest:
 
 def _mean_silhouettes(plans: Sequence[Settings], X: Array, rng: np.random.Generator) -> Floats:
     """Return the mean silhouette of one run for each k, (q,)."""
-    seeds = rng.integers(2**32, size=len(plans))
-    runs = [
-        run
-        for plan, seed in zip(plans, seeds, strict=True)
-        for run in run_all(X, plan.recipe, [(0, int(seed))])
-    ]
+    seeds = rng.integers(2**32, size=len(plans)).tolist()
+    # As runs of one recipe they share what is prepared of the data.
+    methods = tuple(plan.recipe.method(0) for plan in plans)
+    runs = run_all(X, replace(plans[0].recipe, methods=methods), list(enumerate(seeds)))
     if len(runs) < len(plans):
         raise InputError(
             f"{len(plans) - len(runs)} of {len(plans)} runs of a surrogate failed; use "
@@ -191,7 +189,7 @@ def _mean_silhouettes(plans: Sequence[Settings], X: Array, rng: np.random.Genera
     cells = meet(ensemble.labels)
     scoring = plans[0].scoring
     _, dissimilarity = measure(X, ensemble, cells, scoring.geometry, scoring.compute)
-    s = dissimilarity.silhouettes(cells.rows[cells.cell_of], None)[0]
+    s = dissimilarity.silhouettes()[0]
     return np.array([mean_score(run) for run in s.T])
 
 

@@ -67,7 +67,7 @@ def score_one_k(X: Array, settings: Settings, seeds: Sequence[int]) -> Row:
     silhouettes = model.silhouettes()
     fields = model.training_fields(X, silhouettes)
     scored = model.confidence(fields)
-    s = model.component(silhouettes[0], model.cells.rows[model.cells.cell_of])[0]
+    s = model.component(silhouettes[0])[0]
     best = int(np.argmax([mean_score(run) for run in s.T]))
     without = np.array(list(_means_without_each_run(model, s, fused_parts(fields))))
     parts = {"score": scored.scores, "stability": scored.stability, "geometry": scored.geometry}

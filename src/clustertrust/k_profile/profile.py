@@ -20,8 +20,8 @@ from clustertrust._errors import ParameterError
 from clustertrust._parallel import one_blas_thread
 from clustertrust._progress import progress
 from clustertrust._types import Array, Floats
-from clustertrust._validation import MOST, check_choice, check_count, check_list
-from clustertrust.ensemble.recipe import spawn_seeds
+from clustertrust._validation.arguments import MOST, check_choice, check_count, check_list
+from clustertrust.ensemble.seeds import spawn_seeds
 from clustertrust.estimator import CAKE
 from clustertrust.k_profile.mixtures import MOST_AXES
 from clustertrust.k_profile.null_test import EFFORTS, Comparison
@@ -106,7 +106,7 @@ def choose_k(
         An estimator whose settings are used, such as ``CAKE(clusterer="gmm", random_state=0)``,
         without `n_clusters`; it is not fitted. Its clusterer must take a number of clusters. With
         its `random_state` the data get the scores of its own fit with k clusters; the surrogates
-        have seeds of their own. Its `n_jobs` is the number of runs or surrogates at a time; it does
+        have their own seeds. Its `n_jobs` is the number of runs or surrogates at a time; it does
         not change the result. With `verbose` a progress bar is shown. None: ``CAKE(n_runs=10)``.
     null : sequence of {"box", "gaussian", "permuted", "hull"}, or None
         Kinds of surrogates, see :func:`clustertrust.null_reference`. One that does not apply, such
@@ -132,12 +132,12 @@ def choose_k(
     Notes
     -----
     Two signals count where both apply: *likelihood*, that of Gaussian mixtures that start at the
-    clusters of the best run, with a price for every parameter; and *stability*, how far the runs
+    clusters of the best run, with a price for every parameter; and *stability*, how much the runs
     agree. A third, *separation*, the mean silhouette of the best run, is always shown but counts
     only where one of these is missing. Each k is compared with the best of each signal, in standard
     errors t, and its probability is proportional to 1/k, the prior, times the product of
     (1 + t)^-w. The weights w are those that made the right k most probable on development sets;
-    that of separation beside the other two came out as 0. A signal that does not apply (likelihood
+    that of separation, given the other two, was 0. A signal that does not apply (likelihood
     without coordinates, or for clusterers whose clusters have any shape; stability where all runs
     agree) is left out, and `left_out` says why. Mixtures are fitted to at most 1,000 of the points,
     in the first ten principal axes.

@@ -36,7 +36,7 @@ class KProfile:
     quantiles : (q, 5) of the scores, at 5, 25, 50, 75 and 95 %
     weakest_label, weakest_points, weakest_score : (q,) the consensus cluster with the lowest mean
         score
-    signals : by name, what speaks for each k: "separation", "likelihood" and "stability"; those
+    signals : by name, the evidence for each k: "separation", "likelihood" and "stability"; those
         that count are in `support`
     left_out : by name, why a signal says nothing here
     notes : what else to know, such as columns left out of the likelihood
@@ -215,7 +215,7 @@ class KProfile:
         return pd.DataFrame(columns, index=pd.Index(self.n_clusters, name="n_clusters"))
 
     def summary(self) -> str:
-        """Return a short text: a table by k, the recommendation, and what speaks for it."""
+        """Return a short text: a table by k, the recommendation, and the evidence for it."""
         names = ["probability", *self.signals, "score", "weakest_score"]
         names += [] if self.null_test is None else ["adjusted"]
         table = self.to_frame()[names].to_string(
@@ -267,12 +267,13 @@ class KProfile:
             )
         if self.structured:
             return (
-                "The gate is passed: data without clusters seldom stand out as far at any number "
-                f"({self._p()}, level {self.level:g})."
+                "Test for structure: passed. Data without clusters rarely stand out as much at any "
+                f"k ({self._p()}, level {self.level:g})."
             )
         return (
-            f"The gate is not passed: data without clusters stand out as far ({self._p()}, level "
-            f"{self.level:g}). The numbers below hold only if there are clusters."
+            "Test for structure: not passed. Data without clusters stand out as much "
+            f"({self._p()}, level {self.level:g}). The numbers below hold only if there are "
+            "clusters."
         )
 
     def _at(self, k: int) -> str:
@@ -315,7 +316,7 @@ class KProfile:
         return ["Plausible numbers of clusters, with their probabilities:", *bars]
 
     def _both(self) -> list[str]:
-        """Return what speaks for 1 and what for the strongest k, where no k stands out."""
+        """Return the evidence for 1 and for the strongest k, where no k stands out."""
         if self.best > 1:
             return []
         counted = [name for name in self.support if name in self.choices]
@@ -323,7 +324,7 @@ class KProfile:
         alone = f"{' and '.join(backing)} alone would choose it" if backing else "no signal alone"
         at = self.n_clusters.tolist().index(self.strongest)
         return [
-            f"For 1: data without clusters stand out as far at some k ({self._p()}).",
+            f"For 1: data without clusters stand out as much at some k ({self._p()}).",
             f"For {self.strongest}: the most probable of the others; {alone}; mean stability "
             f"{self.mean_stability[at]:.2f}, mean score {self.mean_score[at]:.2f}.",
         ]
@@ -335,7 +336,10 @@ class KProfile:
         chosen = ", ".join(text for name, text in alone.items() if name in counted)
         idle = "".join(f" Not counted: {alone[name]}." for name in alone if name not in counted)
         held = " and ".join(f"{low:.0%} to {high:.0%} of {of}" for of, (low, high) in HELD.items())
-        return f"Each signal alone: {chosen}.{idle} Plausible numbers held the right one in {held}."
+        return (
+            f"Each signal alone: {chosen}.{idle} Plausible numbers included the right one in "
+            f"{held}."
+        )
 
     def _asides(self) -> list[str]:
         """Return what was left out."""

@@ -1,4 +1,4 @@
-"""What speaks for a number of clusters: signals that are means over points, with errors.
+"""The evidence for a number of clusters: signals that are means over points, with errors.
 
 Each signal gives every point a number at every k, so that two k are compared point by point: how
 far one is behind the other, in standard errors of the mean difference.
@@ -26,7 +26,7 @@ class Signal:
     Attributes
     ----------
     name : "separation", "likelihood" or "stability"
-    mean : (q,) over points; higher speaks for k
+    mean : (q,) over points; higher favours k
     errors : (q,) their standard errors over points
     behind : (q,) how many standard errors k is behind the best k of this signal
     """

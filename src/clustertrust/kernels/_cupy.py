@@ -1,4 +1,4 @@
-"""An NVIDIA GPU, by CuPy: the card, its memory, compiled sources, and points laid out on it.
+"""An NVIDIA GPU, by CuPy: the device, its memory, compiled sources, and points laid out on it.
 
 Coordinates are float32 unless `precision` is "double"; they are centred in float64 first, so that
 data far from the origin lose no digits that their distances have.
@@ -18,7 +18,7 @@ from clustertrust._types import Array, Floats, Ints
 
 # Points a tile of pairs.
 TILE = 128
-# Of the free memory of the card that sums may take.
+# Of the free memory of the GPU that sums may take.
 SHARE = 0.7
 # A null pointer.
 NONE = np.uint64(0)
@@ -50,12 +50,12 @@ def compiled(name: str, *options: str) -> Any:
 
 
 def shared_limit() -> int:
-    """Bytes of shared memory that a block may ask for on this card."""
+    """Bytes of shared memory that a block may ask for on this GPU."""
     return int(cupy().cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"])
 
 
 def function_of(module: Any, name: str) -> Any:
-    """A kernel of a compiled source that may take as much shared memory as the card allows.
+    """A kernel of a compiled source that may take as much shared memory as the GPU allows.
 
     The limit belongs to the kernel, not to a call. So it is always the same: a thread that needs
     less must not lower it between another's call of this function and its launch.
@@ -72,7 +72,7 @@ def round_up(n: int, step: int) -> int:
 
 @dataclass(frozen=True)
 class Layout:
-    """Points on the card, features first (d', n'), padded with zeros to whole tiles and to fours of
+    """Points on the GPU, features first (d', n'), padded with zeros to whole tiles and to fours of
     features.
     """
 
@@ -91,7 +91,7 @@ class Layout:
 
 
 def lay_out(X: Array, middle: Floats | None, order: Ints | None, real: Any) -> Layout:
-    """Points less `middle`, in this order, on the card."""
+    """Points less `middle`, in this order, on the GPU."""
     cp = cupy()
     points = cp.asarray(X)
     if order is not None:
@@ -105,7 +105,7 @@ def lay_out(X: Array, middle: Floats | None, order: Ints | None, real: Any) -> L
 
 
 def budget() -> int:
-    """Bytes of the card that sums may take."""
+    """Bytes of the GPU that sums may take."""
     return int(SHARE * cupy().cuda.runtime.memGetInfo()[0])
 
 

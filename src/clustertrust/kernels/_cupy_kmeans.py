@@ -24,7 +24,7 @@ class KMeansRun:
 
 
 class KMeansRuns:
-    """k-means with k clusters, one run a seed, all runs in step on the card.
+    """k-means with k clusters, one run a seed, all runs in step on the GPU.
 
     Starts are k-means++ (greedy, with 2 + ⌊log k⌋ trials, as in scikit-learn) or random points.
     Lloyd's steps end where no label changes, or where the centres move by no more than `tol` times
@@ -32,7 +32,7 @@ class KMeansRuns:
     """
 
     # Parts of the points whose sums are added up in order: two for each multiprocessor of a large
-    # card.
+    # GPU.
     PARTS = 264
 
     def __init__(self, X: Array, k: int, seeds: list[int], *, tol: float) -> None:

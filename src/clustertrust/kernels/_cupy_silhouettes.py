@@ -1,4 +1,4 @@
-"""Silhouettes on an NVIDIA GPU: whole jobs, since what goes to the card and back costs more than a
+"""Silhouettes on an NVIDIA GPU: whole jobs, since what goes to the GPU and back costs more than a
 block.
 """
 
@@ -42,7 +42,7 @@ def _groups(start: Ints) -> tuple[list[int], int, int]:
 
 
 class _Results:
-    """Silhouettes and nearest clusters of n points in R runs, on the card until they are taken."""
+    """Silhouettes and nearest clusters of n points in R runs, on the GPU until they are taken."""
 
     def __init__(self, n: int, R: int) -> None:
         cp = _cupy.cupy()
@@ -71,7 +71,7 @@ class _Judge:
     """What all blocks of points of one job have in common, and where their results go."""
 
     cells: Any
-    card: OnCard
+    GPU: OnCard
     rules: Rules
     out: _Results
 
@@ -80,9 +80,9 @@ class _Judge:
 
         `terms` are `within`, `diagonal` and `noise` for kernels.
         """
-        card, (n, R) = self.card, own.shape
-        size = (sums, np.int64(sums.shape[1]), np.int64(n), np.int32(card.m))
-        runs = (card.rows, np.int32(R), card.start, card.sizes)
+        GPU, (n, R) = self.GPU, own.shape
+        size = (sums, np.int64(sums.shape[1]), np.int64(n), np.int32(GPU.m))
+        runs = (GPU.rows, np.int32(R), GPU.start, GPU.sizes)
         kernel = (_cupy.NONE, _cupy.NONE, _cupy.NONE) if terms is None else terms
         before = (*size, np.float64(1.0 / scale), *runs, own, place)
         results = (*map(np.int32, self.rules), self.out.s, self.out.nearest)
@@ -112,14 +112,14 @@ def exact_silhouettes(
     cp = _cupy.cupy()
     middle, largest = _cupy.middle_of(X if new is None else np.concatenate([X, new]))
     real = _cupy.real_type(precision)
-    card = OnCard.load(cells)
+    GPU = OnCard.load(cells)
     cols = _cupy.lay_out(X, middle, cells.order, real)
     kind = Kind(largest=largest)
     n, R = (len(X) if new is None else len(new)), cells.rows.shape[1]
-    judge = _Judge(cells, card, Rules(new is None, new is None, False), _Results(n, R))
+    judge = _Judge(cells, GPU, Rules(new is None, new is None, False), _Results(n, R))
     place = cp.asarray(cells.order if new is None else np.arange(n), dtype=cp.int64)
     labels = cp.asarray(own, dtype=cp.int32)[place]
-    blocks = _blocks(n, card.m)
+    blocks = _blocks(n, GPU.m)
     symmetric = new is None and len(blocks) == 1
     for block in blocks:
         if symmetric:
@@ -129,7 +129,7 @@ def exact_silhouettes(
             rows = _cupy.Layout(cp.ascontiguousarray(cols.x[:, tiles]), block.stop - block.start)
         else:
             rows = _cupy.lay_out(new[block], middle, None, real)
-        sums, scale = sum_pairs(rows, cols, card, kind, (_cupy.NONE, _cupy.NONE), symmetric)
+        sums, scale = sum_pairs(rows, cols, GPU, kind, (_cupy.NONE, _cupy.NONE), symmetric)
         judge.block(sums, scale, cp.ascontiguousarray(labels[block]), place[block])
         del sums
     return judge.out.take()
@@ -146,7 +146,7 @@ def kernel_silhouettes(
     labels = cp.ascontiguousarray(cp.asarray(own, dtype=cp.int32)[place])
     sums, unit = (pairs.sums, pairs.unit) if new is None else pairs.of_new(new, scale)
     more = (cp.asarray(within), cp.asarray(itself)[place], cp.asarray(noise)[place])
-    judge = _Judge(pairs.cells, pairs.card, Rules(False, True, True), _Results(n, R))
+    judge = _Judge(pairs.cells, pairs.GPU, Rules(False, True, True), _Results(n, R))
     judge.block(sums, unit, labels, place, more)
     return judge.out.take()
 

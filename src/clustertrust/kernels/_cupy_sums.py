@@ -97,7 +97,7 @@ class OnCard:
 
     @classmethod
     def load(cls, cells: Any) -> OnCard:
-        """Copy the cells to the card."""
+        """Copy the cells to the GPU."""
         cp = _cupy.cupy()
         return cls(
             m=len(cells.counts),
@@ -110,16 +110,16 @@ class OnCard:
 
 
 class KernelPairs:
-    """Sums of kernel values over the pairs of the training points, in float64, kept on the card."""
+    """Sums of kernel values over the pairs of the training points, in float64, kept on the GPU."""
 
     def __init__(self, X: Array, cells: Any, kernel: str, params: Any, scale: Any) -> None:
         cp = _cupy.cupy()
-        self.cells, self.card = cells, OnCard.load(cells)
+        self.cells, self.GPU = cells, OnCard.load(cells)
         self.cols = _cupy.lay_out(X, None, cells.order, np.dtype(np.float64))
         self.kind = _kernel_kind(X, kernel, params)
         self.scale = _cupy.NONE if scale is None else self._padded(scale[cells.order])
         self.sums, self.unit = sum_pairs(
-            self.cols, self.cols, self.card, self.kind, (self.scale, self.scale), True
+            self.cols, self.cols, self.GPU, self.kind, (self.scale, self.scale), True
         )
         cp.cuda.Device().synchronize()
 
@@ -134,10 +134,10 @@ class KernelPairs:
     def within(self) -> Floats:
         """(K,) mean of κ over the pairs of each cluster."""
         cp = _cupy.cupy()
-        m = self.card.m
+        m = self.GPU.m
         totals = cp.empty((m, m))
         source = _cupy.compiled("sums", *_options(np.dtype(np.float64), self.cols, self.kind))
-        size = (self.sums, np.int64(self.sums.shape[1]), self.card.bounds, np.int32(m))
+        size = (self.sums, np.int64(self.sums.shape[1]), self.GPU.bounds, np.int32(m))
         arguments = (*size, np.float64(1.0 / self.unit), totals)
         source.get_function("cell_totals")((m, m), (128,), arguments)
         members = cp.asarray(self.cells.members.toarray())
@@ -149,7 +149,7 @@ class KernelPairs:
         """Sums of κ between unseen points and the cells."""
         rows = _cupy.lay_out(points, None, None, np.dtype(np.float64))
         scales = (_cupy.NONE if scale is None else self._padded(scale), self.scale)
-        return sum_pairs(rows, self.cols, self.card, self.kind, scales, False)
+        return sum_pairs(rows, self.cols, self.GPU, self.kind, scales, False)
 
 
 def _kernel_kind(X: Array, kernel: str, params: Any) -> Kind:

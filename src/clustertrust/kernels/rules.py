@@ -1,4 +1,4 @@
-"""How a silhouette treats the point itself, for all back ends."""
+"""How silhouettes and scores are computed, for all back ends."""
 
 from __future__ import annotations
 
@@ -18,3 +18,18 @@ class Rules(NamedTuple):
     leaves_out: bool
     lone_zero: bool
     root: bool
+
+
+class Fusing(NamedTuple):
+    """How stability c and silhouettes become a score.
+
+    Attributes
+    ----------
+    harmonic : whether the score is the harmonic mean of c and g, else their product
+    affine : whether g maps mean less std to [0, 1], else it clips it at 0
+    z : standard errors to either side of a normal value that hold 95 %
+    """
+
+    harmonic: bool
+    affine: bool
+    z: float

@@ -23,8 +23,8 @@ import pandas as pd
 from clustertrust._devices import resolve_device
 from clustertrust._errors import ParameterError
 from clustertrust._types import Arrays, Floats, Ints
-from clustertrust._validation import MOST, check_count, check_inside, warn_user
-from clustertrust.ensemble.recipe import spawn_seeds
+from clustertrust._validation.arguments import MOST, check_count, check_inside, warn_user
+from clustertrust.ensemble.seeds import spawn_seeds
 from clustertrust.estimator import CAKE
 from clustertrust.null.templates import (
     check_has_coordinates,
@@ -59,7 +59,7 @@ def p_text(p: float, n_surrogates: int) -> str:
 
 @dataclass(frozen=True)
 class NullReference:
-    """The scores of a data set beside those of surrogates without clusters.
+    """The scores of a data set, compared with those of surrogates without clusters.
 
     Arrays have one entry per scored point.
 
@@ -229,7 +229,8 @@ def warning_of(far_out: Ints) -> str:
     which = "1 point lies" if len(far_out) == 1 else f"{len(far_out)} points lie"
     return (
         f"{which} far from all others: {named}. A few such points can make one cloud look "
-        "structured; ask again without them: null_reference(np.delete(X, null.far_out, axis=0), …)."
+        "structured; test again without them: null_reference(np.delete(X, null.far_out, axis=0), "
+        "…)."
     )
 
 
@@ -268,7 +269,7 @@ def null_reference(
         The number of clusters of each run, or an estimator whose settings are used, such as
         ``CAKE(3, clusterer="gmm", random_state=0)``; it is not fitted. The answer holds for its
         number of clusters. With its `random_state` the data get the scores of its own fit; the
-        surrogates have seeds of their own. Its `n_jobs` is the number of surrogates at a time; it
+        surrogates have their own seeds. Its `n_jobs` is the number of surrogates at a time; it
         does not change the result.
     families : sequence of {"box", "gaussian", "permuted", "hull"}
         Kinds of surrogates. "box": uniform in a box along the principal axes. "gaussian": one
@@ -292,11 +293,10 @@ def null_reference(
     Notes
     -----
     The level is exact for data from a uniform box or one Gaussian, and with "hull" for uniform data
-    in any convex shape. For skewed, heavy-tailed or
-    curved data without clusters, p-values may be too small: the documentation has measured rates.
-    They may also be too small for a cloud with a few points far out; a warning and `far_out` name
-    those points. "Not structured" is no proof either: clusters that overlap much score no higher
-    than one cloud.
+    in any convex shape. For skewed, heavy-tailed or curved data without clusters, p-values may be
+    too small: the documentation has measured rates. They may also be too small for a cloud with a
+    few points far out; a warning and `far_out` name those points. "Not structured" is not proof
+    either: clusters that overlap heavily score no higher than one cloud.
 
     Percentiles of points are not turned into flags. Scores of the points of one data set rise and
     fall together, and points between clusters do not score like points of one cloud. In

@@ -14,11 +14,11 @@ from sklearn.neighbors import NearestNeighbors
 from clustertrust._devices import to_host
 from clustertrust._errors import InputError, ParameterError
 from clustertrust._types import Array, Ints
-from clustertrust._validation import check_count
+from clustertrust._validation.arguments import check_count
 from clustertrust.distances.metrics import as_metric
 from clustertrust.distances.precomputed import among
-from clustertrust.ensemble.recipe import draw_seeds
 from clustertrust.ensemble.runs import as_runs
+from clustertrust.ensemble.seeds import draw_seeds
 from clustertrust.estimator import CAKE
 from clustertrust.results import frame_of
 from clustertrust.scoring.settings import Settings
@@ -86,8 +86,8 @@ def draw_entropy(random_state: Any) -> int:
     """Return the number behind all seeds; raise for a list, which has no seeds for surrogates."""
     if isinstance(random_state, Sequence | np.ndarray):
         raise ValueError(
-            f"random_state={random_state!r} must be a number or None: surrogates need seeds of "
-            "their own."
+            f"random_state={random_state!r} must be a number or None: surrogates need their own "
+            "seeds."
         )
     entropy, _ = draw_seeds(random_state, 1)
     assert entropy is not None

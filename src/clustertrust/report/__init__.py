@@ -17,7 +17,7 @@ import pandas as pd
 
 from clustertrust._errors import Wording, as_python, rendered
 from clustertrust._types import Ints
-from clustertrust._validation import check_mapping, check_option_names
+from clustertrust._validation.arguments import check_mapping, check_option_names
 from clustertrust._views import View
 from clustertrust.columns import COLUMNS
 from clustertrust.notes import notes_on
@@ -42,7 +42,7 @@ from clustertrust.report.examples import (
     nearest_rivals,
     text_column,
 )
-from clustertrust.report.opening import next_steps, score_shares, structure
+from clustertrust.report.opening import next_steps, score_shares, structure, verdict
 from clustertrust.report.packing import pack, pack_codes, pack_index
 from clustertrust.report.page import render
 from clustertrust.report.pictures import pack_pictures
@@ -81,6 +81,7 @@ class PageOptions(TypedDict, total=False):
     wording: Wording
     names: Mapping[Any, str] | None
     findings: Mapping[str, Any] | None
+    quoted: Sequence[str]
 
 
 def write_report(
@@ -113,10 +114,10 @@ def write_report(
     title : str, optional
     threshold : float, optional
         The initial threshold of the page: points with a score above this are kept. None: `chance`,
-        or 1 if hardly more scores are above it than in data without clusters; without it half of
+        or 1 if barely more scores are above it than in data without clusters; without it half of
         the median score, :func:`clustertrust.reasons.first_threshold`.
     chance : float, optional
-        What data without clusters hardly reach, as `Confidence.cut` gives it. The page begins with
+        What data without clusters rarely exceed, as `Confidence.cut` gives it. The page begins with
         what follows from it.
     embedding : (n, 2) array or frame, optional
         Coordinates for the scatter, instead of those from X.
@@ -141,6 +142,8 @@ def write_report(
         Names that a person gave to clusters, by label, such as the page saves as JSON.
     findings : dict, optional
         What an audit found, as `Audit.findings` gives it: the page begins with it.
+    quoted : texts, optional
+        Verdicts of other tests of the same data, to stand beside that of the scores.
 
     Examples
     --------
@@ -241,8 +244,9 @@ def build_report(
         "title": "Which assignments can be trusted?" if title is None else str(title),
         "threshold": at.threshold,
         "threshold_origin": _origin(at),
-        "verdict": "" if at.verdict is None else at.verdict.render(wording),
+        "verdict": verdict(at, wording, suspects is not None),
         "structure": structure(at),
+        "quoted": [str(text) for text in options.get("quoted", ())],
         "chance": at.chance,
         "score_shares": score_shares(scores, options.get("null_scores")),
         "steps": next_steps(

@@ -6,6 +6,7 @@ The page is plain HTML and SVG without a script; all text of the user's is escap
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +22,9 @@ from clustertrust.storage import write_text
 
 # Points of a small picture, and clusters with a colour of their own
 MOST_POINTS, COLORS = 1000, 8
-WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 900, 300, 44, 44, 10, 190
+# The chart on a wide screen and on a phone: letters are as large on both
+WIDE, NARROW = (900, 300), (330, 240)
+LEFT, BOTTOM, TOP, RIGHT = 34, 42, 10, 6
 SIDE = 260
 
 
@@ -81,7 +84,9 @@ def render_choice(choice: Choice, title: str) -> str:
         "title": html.escape(title),
         "verdict": html.escape(choice.verdict),
         "gate": html.escape(choice.gate),
-        "evidence": _evidence(choice),
+        "evidence": _legend(choice)
+        + _evidence(choice, "wide", *WIDE)
+        + _evidence(choice, "narrow", *NARROW),
         "candidates": _side_by_side(choice),
         "table": _table(choice.table),
         "notes": "".join(f'<p class="hint">{html.escape(note)}</p>' for note in choice.notes),
@@ -90,11 +95,32 @@ def render_choice(choice: Choice, title: str) -> str:
     return fill(read_asset("choice/choice.html"), styles, "", parts)
 
 
-def _evidence(choice: Choice) -> str:
-    """Draw probabilities as bars, and what each kind of evidence says as lines."""
+def _legend(choice: Choice) -> str:
+    """Return the names of the bars and of the lines, each with its look."""
+    bars = [("best", "recommended")]
+    bars += [("plausible", "plausible")] * (len(set(choice.plausible) - {choice.best, 1}) > 0)
+    marks = [(f'<rect class="{kind}" width="14" height="10" y="1"/>', name) for kind, name in bars]
+    marks += [
+        (f'<line class="l{j % 4} d{j % 4}" stroke-width="2" x2="30" y1="6" y2="6"/>', name)
+        for j, name in enumerate(choice.support)
+    ]
+    items = "".join(
+        f'<li><svg width="{14 if mark.startswith("<rect") else 30}" height="12" aria-hidden="true">'
+        f"{mark}</svg> {html.escape(name)}</li>"
+        for mark, name in marks
+    )
+    return f'<ul class="chart-legend">{items}</ul>'
+
+
+def _evidence(choice: Choice, screen: str, width: int, height: int) -> str:
+    """Draw probabilities as bars, and what each kind of evidence says as lines.
+
+    The style sheet shows the chart of one `screen`.
+    """
     ks = [int(k) for k in choice.n_clusters]
-    step = (WIDTH - LEFT - RIGHT) / len(ks)
-    base = HEIGHT - BOTTOM
+    step = (width - LEFT - RIGHT) / len(ks)
+    base = height - BOTTOM
+    named = max(1, math.ceil(22 / step))
 
     def x(j: int) -> float:
         return LEFT + (j + 0.5) * step
@@ -104,7 +130,7 @@ def _evidence(choice: Choice) -> str:
 
     parts = [
         f'<text x="{LEFT - 8}" y="{y(share) + 4:.1f}" text-anchor="end">{share:g}</text>'
-        f'<line class="frame" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y(share):.1f}" '
+        f'<line class="frame" x1="{LEFT}" x2="{width - RIGHT}" y1="{y(share):.1f}" '
         f'y2="{y(share):.1f}"/>'
         for share in (0, 0.5, 1)
     ]
@@ -115,24 +141,19 @@ def _evidence(choice: Choice) -> str:
             f'<rect class="{kind}" x="{x(j) - 0.38 * step:.1f}" y="{y(p):.1f}" '
             f'width="{0.76 * step:.1f}" height="{base - y(p):.1f}"><title>k = {k}: probability '
             f"{p:.2f}</title></rect>"
-            f'<text x="{x(j):.1f}" y="{base + 18}" text-anchor="middle">{k}</text>'
         )
-    for place, (name, values) in enumerate(choice.support.items()):
-        look, dots = f"l{place % 4}", f"d{place % 4}"
+        if j % named == 0:
+            parts.append(f'<text x="{x(j):.1f}" y="{base + 18}" text-anchor="middle">{k}</text>')
+    for place, values in enumerate(choice.support.values()):
         at = " ".join(f"{x(j):.1f},{y(float(v)):.1f}" for j, v in enumerate(values))
-        row = TOP + 14 + 22 * place
-        parts.append(f'<polyline class="{look} {dots}" points="{at}"/>')
-        parts.append(
-            f'<line class="{look} {dots}" stroke-width="2" x1="{WIDTH - RIGHT + 14}" '
-            f'x2="{WIDTH - RIGHT + 44}" y1="{row}" y2="{row}"/>'
-            f'<text x="{WIDTH - RIGHT + 52}" y="{row + 4}">{html.escape(name)}</text>'
-        )
-    middle = (LEFT + WIDTH - RIGHT) / 2
+        parts.append(f'<polyline class="l{place % 4} d{place % 4}" points="{at}"/>')
+    middle = (LEFT + width - RIGHT) / 2
     parts.append(
-        f'<text x="{middle}" y="{HEIGHT - 6}" text-anchor="middle">number of clusters</text>'
+        f'<text x="{middle}" y="{height - 6}" text-anchor="middle">number of clusters</text>'
     )
     said = ", ".join(f"{k}: {p:.2f}" for k, p in zip(ks, choice.probability, strict=True))
-    return _svg(WIDTH, HEIGHT, f"Probability of each number of clusters: {said}", parts)
+    chart = _svg(width, height, f"Probability of each number of clusters: {said}", parts)
+    return f'<div class="chart-of-evidence {screen}">{chart}</div>'
 
 
 def _side_by_side(choice: Choice) -> str:

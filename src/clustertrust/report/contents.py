@@ -13,16 +13,11 @@ from sklearn.utils import check_array
 
 from clustertrust._errors import ParameterError
 from clustertrust._types import Floats, Ints
-from clustertrust._validation import (
-    MATRIX_OPTIONS,
-    check_columns,
-    check_floats,
-    check_label_vector,
-    check_mapping,
-    check_same_points,
-    check_scores,
-    is_frame,
-)
+from clustertrust._validation.arguments import check_floats, check_mapping, check_scores
+from clustertrust._validation.frames import check_columns, is_frame
+from clustertrust._validation.labels import check_label_vector
+from clustertrust._validation.points import MATRIX_OPTIONS
+from clustertrust._validation.rows import check_same_points
 from clustertrust.columns import COLUMNS
 
 Named = tuple[Ints, list[Hashable]]

@@ -11,7 +11,8 @@ import pandas as pd
 from scipy import sparse
 
 from clustertrust._types import Floats, Ints
-from clustertrust._validation import check_names, check_same_length
+from clustertrust._validation.arguments import check_names
+from clustertrust._validation.rows import check_same_length
 from clustertrust._views import View, data_view, given_view, round_range
 from clustertrust.reasons import (
     BOUNDARY,

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from clustertrust._errors import Wording
 from clustertrust._types import Floats, Ints
-from clustertrust._validation import check_floats
+from clustertrust._validation.arguments import check_floats
 from clustertrust.reasons import NO_STRUCTURE, WEAK_STRUCTURE, Cut
 
 # Rows that a person looks at in ten minutes
@@ -17,15 +18,26 @@ REVIEWED = 30
 BINS = 40
 # Clusters and columns that are named in a step
 NAMED = 3
+UNTESTED = (
+    "Not tested for structure: these scores were not compared with data without clusters. "
+    "CAKE and clustertrust score do so when they cluster the data, and report it."
+)
 
 
 def structure(at: Cut) -> str:
-    """Return "none", "weak" or "clear"; an empty text where it is not known."""
+    """Return "none", "weak", "clear", or "unknown" where it was not tested."""
     if at.share is None:
-        return ""
+        return "unknown"
     if at.share <= NO_STRUCTURE:
         return "none"
     return "weak" if at.share <= WEAK_STRUCTURE else "clear"
+
+
+def verdict(at: Cut, wording: Wording, is_audit: bool) -> str:
+    """Return whether there is structure, in words; an audit asks another question."""
+    if at.verdict is not None:
+        return at.verdict.render(wording)
+    return "" if is_audit else UNTESTED
 
 
 def score_shares(scores: Floats, null_scores: Any) -> dict[str, list[float]] | None:

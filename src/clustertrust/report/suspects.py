@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from clustertrust._types import Ints
-from clustertrust._validation import check_mapping
+from clustertrust._validation.arguments import check_mapping
 
 
 def suspected(table: pd.DataFrame, scores: Any) -> Ints:

@@ -1,4 +1,4 @@
-"""What a fusion takes beside stability and geometry: persistence and second opinions."""
+"""What a fusion needs besides stability and geometry: persistence and second opinions."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from clustertrust._parallel import one_blas_thread
 from clustertrust._types import Floats, Ints
 from clustertrust.opinions import Opinions, gather_opinions
 from clustertrust.persistence import Refinement, refine
@@ -33,15 +34,20 @@ class Components:
 
     def of(self, X: Any, labels: Ints) -> dict[str, Any]:
         """Return the fields of `Confidence` that they are, for points with these labels."""
+        if not self.used:
+            return {}
         none = np.zeros(len(labels))
         parts: dict[str, Any] = {}
-        if "persistence" in self.used:
-            by = self.refinement
-            parts["persistence"] = none if by is None else by.persistence(X, labels, self.threads)
-        if "second_opinions" in self.used:
-            asked = self.opinions
-            share, choice = (none, labels) if asked is None else asked.of(X, labels)
-            parts |= {"second_opinions": share, "second_choice": choice}
+        # Once for all: setting it for each takes longer than placing few points.
+        with one_blas_thread:
+            if "persistence" in self.used:
+                by = self.refinement
+                kept = none if by is None else by.persistence(X, labels, self.threads)
+                parts["persistence"] = kept
+            if "second_opinions" in self.used:
+                asked = self.opinions
+                share, choice = (none, labels) if asked is None else asked.of(X, labels)
+                parts |= {"second_opinions": share, "second_choice": choice}
         return parts
 
 
@@ -51,7 +57,7 @@ def fused_parts(parts: Mapping[str, Any]) -> tuple[Floats, ...]:
 
 
 def used_components(scoring: Scoring) -> tuple[str, ...]:
-    """Return the names of the components that a score uses beside stability and geometry."""
+    """Return the names of the components that a score uses besides stability and geometry."""
     flags = {
         "persistence": scoring.uses_persistence,
         "second_opinions": scoring.fusion.uses_opinions,
@@ -60,19 +66,20 @@ def used_components(scoring: Scoring) -> tuple[str, ...]:
 
 
 def fit_components(X: Any, labels: Ints, scoring: Scoring, seed: int | None = 0) -> Components:
-    """Fit what the fusion takes beside stability and geometry to points X with labels; -1: none."""
+    """Fit what the fusion needs besides c and S̃ to points X with labels; -1: none."""
     used = used_components(scoring)
     if not used or labels.max(initial=-1) < 0:
         return Components(used)
-    refinement = refine(X, labels) if "persistence" in used else None
     opinions = None
-    if "second_opinions" in used:
-        opinions = gather_opinions(
-            X,
-            labels,
-            **scoring.fusion.get_params(deep=False),
-            metric=scoring.geometry.used_metric,
-            seed=seed or 0,
-            n_jobs=scoring.compute.n_jobs,
-        )
+    with one_blas_thread:
+        refinement = refine(X, labels) if "persistence" in used else None
+        if "second_opinions" in used:
+            opinions = gather_opinions(
+                X,
+                labels,
+                **scoring.fusion.get_params(deep=False),
+                metric=scoring.geometry.used_metric,
+                seed=seed or 0,
+                n_jobs=scoring.compute.n_jobs,
+            )
     return Components(used, refinement, opinions, scoring.compute.threads)

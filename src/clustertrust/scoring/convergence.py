@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from clustertrust._types import Floats, Ints
-from clustertrust._validation import warn_user
+from clustertrust._validation.arguments import warn_user
 from clustertrust.cells import meet
 from clustertrust.ensemble import Ensemble, assemble
 from clustertrust.ensemble.building import check_enough
 from clustertrust.ensemble.fitting import Run
-from clustertrust.ensemble.recipe import draw_seeds, run_all, spawn_seeds
+from clustertrust.ensemble.running import run_all
+from clustertrust.ensemble.seeds import draw_seeds, spawn_seeds
+from clustertrust.ensemble.warn import warn_of_runs
 from clustertrust.geometry.component import NORMALIZATIONS
 from clustertrust.geometry.measuring import measure
 from clustertrust.scoring.components import fused_parts
@@ -115,7 +117,7 @@ def build_until_converged(X: Any, settings: Settings) -> tuple[Ensemble, Silhoue
         if batch:
             added = assemble(batch)
             _, built = measure(X, added, meet(added.labels), scoring.geometry, scoring.compute)
-            new = built.silhouettes(built.cells.rows[built.cells.cell_of])
+            new = built.silhouettes()
             s, nearest = np.hstack([s, new[0]]), np.hstack([nearest, new[1]])
             runs += batch
         if len(runs) >= 2:
@@ -134,8 +136,8 @@ def build_until_converged(X: Any, settings: Settings) -> tuple[Ensemble, Silhoue
         warn_user(
             f"After {tried} runs the scores have not settled: for 5 % of the points they may be "
             f"off by {width:.3f} or more, and their median jackknife error is {error:.2f} of their "
-            f"interquartile range; at most {WITHIN} and {CONVERGED} are meant. Another number of "
-            "clusters may suit the data better."
+            f"interquartile range; at most {WITHIN} and {CONVERGED} are the goals. Another number "
+            "of clusters may suit the data better."
         )
-    recipe.warn_of(runs)
+    warn_of_runs(recipe, runs)
     return ensemble, (s, nearest)

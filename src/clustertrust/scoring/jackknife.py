@@ -7,6 +7,8 @@ import numpy as np
 from clustertrust._parallel import blocks, map_blocks
 from clustertrust._types import Floats, Ints
 from clustertrust.geometry.component import NORMALIZATIONS
+from clustertrust.kernels import backend
+from clustertrust.kernels.rules import Fusing
 from clustertrust.scoring.settings import Scoring
 from clustertrust.stability import Stability, pairs
 
@@ -54,14 +56,28 @@ def standard_errors(
     parts : (n,) other components that the fusion takes, such as persistence; held fixed, so the
         error is that of c and S̃ only
     """
+    # A subclass of a fusion of ours may compute something else.
+    of_two = vars(type(scoring.fusion)).get("of_two", "")
+    fusing = Fusing(of_two == "harmonic", scoring.normalization == "affine", Z)
+    known = (stability.c, stability.sums, stability.runs, stability.counted)
 
-    def of_rows(rows: slice) -> Floats:
+    def by_kernel(rows: slice) -> Floats:
+        errors = np.hypot(*backend().jackknife(of[rows], known, s[rows], fusing))
+        # NaN where another component is.
+        held_fixed = sum((0.0 * part[rows] for part in parts), start=np.zeros(len(errors)))
+        return np.asarray(errors / (1 + len(parts)) + held_fixed)
+
+    def by_fusion(rows: slice) -> Floats:
         more = tuple(part[rows, None] for part in parts)
         return np.asarray(np.hypot(*jackknife(of[rows], stability, s[rows], scoring, more)))
 
-    # The arrays of a block stay in the cache.
-    small = blocks(len(s), 16 * 8 * s.shape[1])
-    return np.concatenate(list(map_blocks(of_rows, small, scoring.compute.threads)))
+    if of_two:
+        s = np.ascontiguousarray(s, dtype=np.float64)
+        of_rows, parted = by_kernel, blocks(len(s), 8 * s.shape[1], largest=2**14)
+    else:
+        # The arrays of a block stay in the cache.
+        of_rows, parted = by_fusion, blocks(len(s), 16 * 8 * s.shape[1])
+    return np.concatenate(list(map_blocks(of_rows, parted, scoring.compute.threads)))
 
 
 def jackknife(
@@ -75,6 +91,8 @@ def jackknife(
     Where S̃ is clipped to 0, the score can only rise, and leaving out one run may not be enough to
     move it. There the error is at least 1/1.96 of the rise to the upper end of the 95 % interval
     of μ - σ: 0 only if that is below 0, too.
+
+    This is for any fusion; those of ours have a compiled kernel.
     """
     counted = stability.counted[of]
     runs = stability.runs[of].astype(np.float64)[:, None]

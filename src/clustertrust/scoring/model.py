@@ -10,14 +10,14 @@ import numpy as np
 
 from clustertrust._errors import Message
 from clustertrust._types import Array, Arrays, Floats, Ints
-from clustertrust._validation import warn_user
+from clustertrust._validation.arguments import warn_user
 from clustertrust._views import View, distance_view, landmark_positions
 from clustertrust.cells import Cells, Clusters, meet
 from clustertrust.consensus import CONSENSUS, Votes, count_votes, runner_up
 from clustertrust.distances.dissimilarity import Dissimilarity
 from clustertrust.distances.pairwise import Pairwise
 from clustertrust.ensemble import Ensemble
-from clustertrust.ensemble.recipe import all_identical
+from clustertrust.ensemble.warn import all_identical
 from clustertrust.geometry.base import Geometry
 from clustertrust.geometry.component import NORMALIZATIONS, mean_and_std
 from clustertrust.geometry.measuring import measure, sampling_error, warn_of_single_clusters
@@ -52,7 +52,7 @@ class Model:
     reference : the run that gives the consensus its labels
     geometry : what silhouettes compare, never `auto`; None if all silhouettes are known
     dissimilarity : distances of points to clusters; None if all silhouettes are known
-    components : what the fusion takes beside c and S̃
+    components : what the fusion needs besides c and S̃
     """
 
     scoring: Scoring
@@ -83,15 +83,18 @@ class Model:
             self.clusters, self.matchings, self.reference, rows, self.scoring.count_runs(rows)
         )
 
-    def component(self, s: Floats, own: Ints) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return the silhouettes that count, their mean, std and S̃."""
+    def component(self, s: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return the silhouettes that count, their mean, std and S̃.
+
+        They are NaN where a run does not assign the point.
+        """
         if self.scoring.unassigned == "disagree":
-            s = np.where(own < 0, 0.0, s)
+            s = np.nan_to_num(s, nan=0.0)
         mean, std = mean_and_std(s)
         return s, mean, std, NORMALIZATIONS[self.scoring.normalization](mean, std)
 
     def with_components(self, X: Any) -> Model:
-        """Return the model with what the fusion takes beside c and S̃, fitted to training points X.
+        """Return the model with what the fusion needs besides c and S̃, fitted to training points X.
 
         X are the points that the labels of the ensemble belong to: all, or those of a sample.
         """
@@ -113,7 +116,6 @@ class Model:
     ) -> Silhouettes:
         """Return silhouettes of points X in clusters `rows` (n, R); None: the training points."""
         assert self.dissimilarity is not None
-        rows = self.cells.rows[self.cells.cell_of] if rows is None else rows
         return self.dissimilarity.silhouettes(rows, X, training=training)
 
     def view(self) -> View | None:
@@ -128,7 +130,7 @@ class Model:
 
     def score(self, X: Any, rows: Ints) -> Floats:
         """Return CAKE scores of unseen points that the runs put into `rows` (n_new, R)."""
-        *_, g = self.component(self.silhouettes(rows, X)[0], rows)
+        *_, g = self.component(self.silhouettes(rows, X)[0])
         parts = self.components.of(X, self.votes(rows).labels)
         return self.scoring.fusion(self.stability(rows).c, g, *fused_parts(parts))
 
@@ -155,8 +157,7 @@ class Model:
             if not (identical and built):
                 _warn_of_missing(fields["scores"], identical=identical)
             if self.dissimilarity is not None:
-                own = cells.rows[cells.cell_of]
-                fields["sampling_error"] = sampling_error(self.dissimilarity, own)
+                fields["sampling_error"] = sampling_error(self.dissimilarity, cells)
         return fields
 
     def new_fields(self, X: Any, rows: Ints, *, training: bool = False) -> Arrays:
@@ -175,7 +176,7 @@ class Model:
         """Make the record of these fields; `frame` gives the kind and index of its table.
 
         `numbered` names clusters 0, 1, …, as in `CAKE`, instead of by the labels of the reference
-        run. `chance` is what data without clusters hardly reach, if that can be computed.
+        run. `chance` is what data without clusters rarely exceed, if that can be computed.
         """
         names = self.clusters.names[self.reference]
         of_labels = self.ensemble.label_names[self.reference]
@@ -202,7 +203,7 @@ class Model:
         raw, nearest = silhouettes
         by_cell, votes = self.stability(rows), self.votes(rows)
         c = by_cell.c[of]
-        s, mean, std, g = self.component(raw, rows[of])
+        s, mean, std, g = self.component(raw)
         parts = self.components.of(X, votes.labels[of])
         return parts | {
             "scores": self.scoring.fusion(c, g, *fused_parts(parts)),

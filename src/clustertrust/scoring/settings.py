@@ -11,7 +11,7 @@ import numpy as np
 from clustertrust._devices import check_device
 from clustertrust._errors import ParameterError
 from clustertrust._types import Ints
-from clustertrust._validation import check_choice
+from clustertrust._validation.arguments import check_choice
 from clustertrust.consensus import CONSENSUS
 from clustertrust.ensemble.recipe import Recipe
 from clustertrust.fusion import Fusion, Harmonic, as_fusion

@@ -17,11 +17,13 @@ import numpy as np
 
 from clustertrust._dask import open_client, results
 from clustertrust._types import Array, Ints, Result
-from clustertrust._validation import as_type, check_whole_numbers
+from clustertrust._validation.frames import check_whole_numbers
+from clustertrust._validation.points import as_type
 from clustertrust.ensemble.placing import place
 from clustertrust.ensemble.recipe import Recipe
 from clustertrust.ensemble.record import Ensemble
-from clustertrust.files.sources import Block, checked, numbers_of
+from clustertrust.files.file_sources import numbers_of
+from clustertrust.files.sources import Block, checked
 from clustertrust.results import Confidence
 from clustertrust.scoring.model import Model
 from clustertrust.scoring.settings import Scoring

@@ -7,6 +7,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +17,7 @@ import numpy as np
 
 from clustertrust._errors import ParameterError
 from clustertrust._types import Array, Arrays, Ints
-from clustertrust._validation import check_matrix
+from clustertrust._validation.points import check_matrix
 from clustertrust.chance import chance_of
 from clustertrust.columns import FIELDS
 from clustertrust.consensus import most_central
@@ -25,7 +26,8 @@ from clustertrust.ensemble import Ensemble, assemble
 from clustertrust.ensemble.building import build_runs
 from clustertrust.ensemble.fitting import Run
 from clustertrust.ensemble.placing import Nearest, place
-from clustertrust.ensemble.recipe import Recipe, draw_seeds
+from clustertrust.ensemble.recipe import Recipe
+from clustertrust.ensemble.seeds import draw_seeds
 from clustertrust.files.sources import Block
 from clustertrust.geometry.measuring import GEOMETRIES, warn_of_single_clusters
 from clustertrust.matching import match_runs
@@ -100,7 +102,7 @@ class Streamed:
     ----------
     built : the runs; scoring takes one more pass than they did
     model : the model that scores points
-    chance : what data without clusters hardly reach, from the sample
+    chance : what data without clusters rarely exceed, from the sample
     """
 
     built: Built
@@ -173,15 +175,13 @@ def fit_stream(reader: BlockReader, settings: Settings) -> Streamed:
 
 
 def collect(streamed: Streamed, reader: BlockReader) -> Confidence:
-    """Score all rows; the fields are arrays on disk, deleted together with the record."""
+    """Score all rows; the fields are arrays on disk, each deleted once nothing refers to it."""
     folder = Path(tempfile.mkdtemp(prefix="clustertrust-"))
     try:
-        confidence = streamed.confidence(_on_disk(streamed, reader, folder))
+        return streamed.confidence(_on_disk(streamed, reader, folder))
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    weakref.finalize(confidence, shutil.rmtree, folder, ignore_errors=True)
-    return confidence
 
 
 def _on_disk(streamed: Streamed, reader: BlockReader, folder: Path) -> Arrays:
@@ -191,12 +191,20 @@ def _on_disk(streamed: Streamed, reader: BlockReader, folder: Path) -> Arrays:
         for name, values in scored.items():
             if name not in fields:
                 shape = (streamed.built.n_rows, *values.shape[1:])
-                fields[name] = np.lib.format.open_memmap(
-                    folder / f"{name}.npy", "w+", values.dtype, shape
-                )
-                _reserve(folder / f"{name}.npy")
+                path = folder / f"{name}.npy"
+                fields[name] = np.lib.format.open_memmap(path, "w+", values.dtype, shape)
+                # The map, not the array: Windows deletes no file that is still mapped.
+                weakref.finalize(fields[name].base, _delete, path)
+                _reserve(path)
             fields[name][block.before : block.before + len(values)] = values
     return fields
+
+
+def _delete(path: Path) -> None:
+    """Delete a file, and its folder with the last one."""
+    with suppress(OSError):
+        path.unlink(missing_ok=True)
+        path.parent.rmdir()
 
 
 def _reserve(path: Path) -> None:

@@ -14,7 +14,9 @@ from clustertrust._progress import progress
 from clustertrust._types import Array, Floats, Ints, Result
 from clustertrust.ensemble import assemble
 from clustertrust.ensemble.building import check_enough
-from clustertrust.ensemble.recipe import Recipe, run_all
+from clustertrust.ensemble.recipe import Recipe
+from clustertrust.ensemble.running import run_all
+from clustertrust.ensemble.warn import warn_of_runs
 from clustertrust.scoring.model import Model, build_model
 from clustertrust.scoring.settings import Settings
 from clustertrust.surrogates.families import FAMILIES, Draw
@@ -28,7 +30,7 @@ def build_seeded(X: Any, settings: Settings, seeds: Sequence[int], *, quiet: boo
     runs = run_all(X, settings.recipe, list(enumerate(seeds)))
     check_enough(runs, len(seeds))
     if not quiet:
-        settings.recipe.warn_of(runs)
+        warn_of_runs(settings.recipe, runs)
     return build_model(X, assemble(runs), settings.scoring, quiet=quiet)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.spatial import ConvexHull
 
 from clustertrust._types import Array, Floats, Ints
-from clustertrust._validation import check_choice
+from clustertrust._validation.arguments import check_choice
 
 Draw = Callable[[np.random.Generator], Array]
 # Corrections of the sides of a box, and how close its spread must get to that of the data

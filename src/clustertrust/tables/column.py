@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clustertrust._validation import check_choice, warn_user
+from clustertrust._validation.arguments import check_choice, warn_user
 from clustertrust.tables.stored import check_keys
 from clustertrust.tables.values import as_numbers, is_number, is_real, known_texts, listed, mapped
 
@@ -79,6 +79,10 @@ def column_from_json(kept: Any) -> ColumnPlan:
     return ColumnPlan(**({"kind": "number", "use": "ignored"} | kept | values))
 
 
+# A table of yes and no may come back as these from another program.
+_AS_COMPUTERS_SAY = {"false": 0.0, "true": 1.0, "0": 0.0, "1": 1.0, "0.0": 0.0, "1.0": 1.0}
+
+
 def numbers_of(series: pd.Series, column: ColumnPlan, number_format: Any) -> NDArray[np.float64]:
     """Return a column as floats, NaN where a value is missing.
 
@@ -86,7 +90,7 @@ def numbers_of(series: pd.Series, column: ColumnPlan, number_format: Any) -> NDA
     """
     if column.kind == "boolean" and column.levels:
         no, yes = column.levels
-        numbers = {no.casefold(): 0.0, yes.casefold(): 1.0}
+        numbers = _AS_COMPUTERS_SAY | {no.casefold(): 0.0, yes.casefold(): 1.0}
         texts = known_texts(series, number_format.na)
         truth = mapped(texts, lambda text: numbers.get(str(text).casefold()))
         return truth.to_numpy(np.float64, na_value=np.nan)
@@ -103,6 +107,21 @@ def numbers_of(series: pd.Series, column: ColumnPlan, number_format: Any) -> NDA
     if odd:
         absent |= np.isin(values, odd)
     return np.where(absent, np.nan, values) if absent.any() else values
+
+
+def warn_of_unread(series: pd.Series, column: ColumnPlan, number_format: Any) -> None:
+    """Warn of texts that a column of numbers cannot read: they would pass for missing values."""
+    texts = known_texts(series, number_format.na)
+    read = numbers_of(series, replace(column, missing=()), replace(number_format, na=None))
+    unread = texts[np.isnan(read)].dropna()
+    if unread.empty:
+        return
+    no_yes = " and ".join(map(repr, column.levels))
+    what = f"values other than {no_yes}" if no_yes else "texts that are not numbers"
+    warn_user(
+        f"The column {column.name!r} has {what} ({listed(unread.unique().tolist(), 3)}) in "
+        f"{len(unread)} of {len(series)} rows; they count as missing."
+    )
 
 
 def one_hot(texts: pd.Series, column: ColumnPlan) -> NDArray[np.float64]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from clustertrust._types import Floats
+from clustertrust.tables.plan import TablePlan
 
 
 def input_of(encoder: Any, frame: pd.DataFrame, name: str, kind: str) -> Any:
@@ -28,3 +31,23 @@ def encoded_by(fitted: tuple[Any, str], frame: pd.DataFrame, name: str) -> Float
     values = encoder.transform(input_of(encoder, frame, name, kind))
     values = values.toarray() if hasattr(values, "toarray") else values
     return np.asarray(values, dtype=np.float64).reshape(len(frame), -1)
+
+
+def fit_encoders(
+    plan: TablePlan, frame: pd.DataFrame, *, text: Any, dates: Any
+) -> tuple[TablePlan, dict[str, Any]]:
+    """Return the plan with the columns that `text` and `dates` take, and fitted clones of them."""
+    encoders: dict[str, Any] = {}
+    columns = list(plan.columns)
+    for j, column in enumerate(plan.columns):
+        encoder = {"text": text, "date": dates}.get(column.kind)
+        if encoder is None or column.use != "ignored" or column.user_decided or column.numeric:
+            continue
+        made = clone(encoder)
+        made.fit(input_of(made, frame, column.name, column.kind))
+        encoders[column.name] = (made, column.kind)
+        width = encoded_by(encoders[column.name], frame.head(1), column.name).shape[1]
+        names = tuple(f"{column.name}_{position}" for position in range(width))
+        reason = f"by {type(encoder).__name__}"
+        columns[j] = replace(column, use="encoded", levels=names, reason=reason, override_hint="")
+    return replace(plan, columns=tuple(columns)), encoders

@@ -9,7 +9,7 @@ import numpy as np
 
 from clustertrust._errors import Message
 from clustertrust._types import Array
-from clustertrust._validation import warn_user
+from clustertrust._validation.arguments import warn_user
 from clustertrust.tables.kinds import COUNTING, counts_rows, is_named_as_id
 from clustertrust.tables.values import ENOUGH, are_whole, words_of
 
@@ -27,7 +27,7 @@ def warn_of_distances(X: Any) -> None:
         warn_user(
             Message(
                 "X is square and symmetric with zeros on its diagonal, as distances of all pairs "
-                "are, and each row is taken as a point. If they are distances, say "
+                "are, and each row is taken as a point. If they are distances, use "
                 "{metric='precomputed'}."
             )
         )
@@ -80,7 +80,7 @@ def _warn_of_scales(X: Array, names: Sequence[Any]) -> None:
             shown = " and ".join(repr(str(names[j])) for j in order[:count])
             warn_user(
                 f"{shown} {verb} up {shares[:count].sum():.1%} of the squared distances between "
-                f"the rows; the other {len(names) - count} columns hardly count. If columns have "
+                f"the rows; the other {len(names) - count} columns barely count. If columns have "
                 "different units, standardise them first (sklearn.preprocessing.StandardScaler)."
             )
             return

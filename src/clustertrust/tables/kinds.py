@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -28,6 +29,7 @@ from clustertrust.tables.values import (
 )
 from clustertrust.tables.words import (
     DATE_PARTS,
+    FREE_TEXTS,
     IDS,
     IDS_IF_DIFFERENT,
     LASTING,
@@ -42,6 +44,8 @@ MOST_CATEGORIES = 50
 FEW_IDS = 12
 # Share of the steps from row to row that are 1, where a column counts rows.
 GROUPED = 0.85
+# Share of the different texts that occur once or have several words, in a column of free text.
+FREE = 0.5
 # Share of the texts of a column that are numbers, for it to be one of numbers.
 AS_NUMBERS = 0.9
 # Share of limits such as <0.5 among them; more are groups.
@@ -72,7 +76,7 @@ class ColumnChoices:
     encode : "auto", "onehot", "drop", or "match" (categories stay texts, for Gower's distance)
     missing : "auto", "mean" (fill in, also where most is missing), "drop" (leave rows out), or
         "skip" (they stay missing, as Gower's distance takes them)
-    na : texts that stand for a missing value beside the usual ones; where it is empty, only empty
+    na : texts that mean a missing value, besides the usual ones; where it is empty, only empty
         fields do, and no number is taken for one
     decimal, thousands : marks in numbers; None: found
     """
@@ -92,26 +96,38 @@ class ColumnChoices:
 
 @dataclass(frozen=True)
 class NumberFormat:
-    """How texts of the table are read."""
+    """How texts of the table are read; `is_given`: the user said which mark is decimal."""
 
     na: tuple[str, ...] | None
     decimal: str
     thousands: str | None
+    is_given: bool = False
 
 
-def kind_of(
-    column: pd.Series,
-    last: bool,
-    choices: ColumnChoices,
-    number_format: NumberFormat,
-    positions: Ints,
-) -> ColumnPlan:
-    """Return what a column is; what the user chose counts only for categories.
+class Source(NamedTuple):
+    """A column as it is looked at.
 
-    `last`: it is the last of the table. `positions` (rows,) say where its values stand there.
+    Attributes
+    ----------
+    column : (rows,) its values
+    positions : (rows,) where they stand in the table
+    last : whether it is the last column
     """
-    name = str(column.name)
-    if name in choices.category:
+
+    column: pd.Series
+    positions: Ints
+    last: bool
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return str(self.column.name)
+
+
+def kind_of(source: Source, number_format: NumberFormat, as_category: bool = False) -> ColumnPlan:
+    """Return what a column is; `as_category`: the user said that it is a category."""
+    column, name = source.column, source.name
+    if as_category:
         texts = as_categories(column, number_format.na)
         levels = tuple(sorted(texts.dropna().unique(), key=in_order))
         lost = int(texts.isna().sum())
@@ -122,8 +138,8 @@ def kind_of(
     if pd.api.types.is_bool_dtype(column.dtype):
         return _truth(column, number_format)
     if is_real(column):
-        return _number(column, last, number_format, positions)
-    return _text(column, last, choices, number_format, positions)
+        return _number(source, number_format)
+    return _text(source, number_format)
 
 
 def _truth(column: pd.Series, number_format: NumberFormat) -> ColumnPlan:
@@ -138,23 +154,19 @@ def _truth(column: pd.Series, number_format: NumberFormat) -> ColumnPlan:
     return plan
 
 
-def _number(
-    column: pd.Series, last: bool, number_format: NumberFormat, positions: Ints
-) -> ColumnPlan:
+def _number(source: Source, number_format: NumberFormat) -> ColumnPlan:
     """Return a column of numbers, or of texts that are numbers."""
-    plan = ColumnPlan(
-        str(column.name), "number", "number", numeric=True, decimal=number_format.decimal
-    )
-    values = numbers_of(column, plan, number_format)
+    plan = ColumnPlan(source.name, "number", "number", numeric=True, decimal=number_format.decimal)
+    values = numbers_of(source.column, plan, number_format)
     sentinels = tuple(sentinels_in(values)) if number_format.na != () else ()
     named = _missing_in(plan.name, number_format.na or ())
     found, sentinels = sentinels, (*sentinels, *(one for one in named if one not in sentinels))
     is_known = np.isfinite(values) & ~np.isin(values, sentinels)
-    there, steps = values[is_known], np.diff(positions[is_known])
+    there, steps = values[is_known], np.diff(source.positions[is_known])
     plan = replace(plan, missing=sentinels, n_missing=len(values) - len(there))
     if there.size == 0:
         return replace(plan, kind="empty", use="ignored", reason="it has no values")
-    kind, reason = _what_numbers_are(plan.name, there, steps, len(values), last)
+    kind, reason = _what_numbers_are(plan.name, there, steps, len(values), source.last)
     if kind != "number":
         return replace(plan, kind=kind, use="ignored", reason=reason)
     if sentinels:
@@ -205,17 +217,11 @@ def _what_numbers_are(
     return "number", ""
 
 
-def _text(
-    column: pd.Series,
-    last: bool,
-    choices: ColumnChoices,
-    number_format: NumberFormat,
-    positions: Ints,
-) -> ColumnPlan:
+def _text(source: Source, number_format: NumberFormat) -> ColumnPlan:
     """Return a column of text."""
-    texts = known_texts(column, number_format.na)
+    texts = known_texts(source.column, number_format.na)
     there = texts.dropna()
-    plan = ColumnPlan(str(column.name), "text", "ignored", n_missing=int(texts.isna().sum()))
+    plan = ColumnPlan(source.name, "text", "ignored", n_missing=int(texts.isna().sum()))
     if there.empty:
         return replace(plan, kind="empty", reason="it has no values")
     different = list(dict.fromkeys(there))
@@ -225,33 +231,38 @@ def _text(
         return replace(plan, kind="boolean", use="number", levels=levels, numeric=True)
     if np.mean([is_date(text) for text in different[:200]]) >= AS_NUMBERS:
         return replace(plan, kind="date", reason="dates or times")
-    decimal = choices.decimal or decimal_of(different) or number_format.decimal
+    given = number_format.decimal
+    decimal = given if number_format.is_given else decimal_of(different) or given
     are_numbers = as_numbers(there, decimal, number_format.thousands).notna()
     has_limit = there.str.startswith(LIMITS)
     if are_numbers.mean() >= AS_NUMBERS and has_limit.mean() <= MOST_LIMITS:
-        plan = _number(column, last, replace(number_format, decimal=decimal), positions)
-        if has_limit.any() and plan.use == "number":
-            note = f"{there[has_limit].iloc[0]!r} and the like are taken as the number after it"
-            plan = replace(plan, reason="; ".join(filter(None, [plan.reason, note])))
-        others = there[~are_numbers]
-        count = len(others)
-        if count and plan.use == "number":
-            verb = "text such as {!r} is" if count == 1 else "texts such as {!r} are"
-            note = f"{count} {verb.format(others.iloc[0])} taken as missing"
-            plan = replace(plan, reason="; ".join(filter(None, [plan.reason, note])))
-        return plan
-    texts = known_texts(column, number_format.na, words=True)
-    return _word_kind(replace(plan, n_missing=int(texts.isna().sum())), texts.dropna(), last)
+        plan = _number(source, replace(number_format, decimal=decimal))
+        limits, others = there[has_limit], there[~are_numbers]
+        return _with_notes(plan, limits, others) if plan.use == "number" else plan
+    texts = known_texts(source.column, number_format.na, words=True)
+    return _word_kind(replace(plan, n_missing=int(texts.isna().sum())), texts.dropna(), source.last)
+
+
+def _with_notes(plan: ColumnPlan, limits: pd.Series, others: pd.Series) -> ColumnPlan:
+    """Return a column of numbers with notes on texts in it: limits such as <0.5, and others."""
+    notes = [plan.reason]
+    if len(limits):
+        notes.append(f"{limits.iloc[0]!r} and the like are taken as the number after it")
+    if len(others):
+        verb = "text such as {!r} is" if len(others) == 1 else "texts such as {!r} are"
+        notes.append(f"{len(others)} {verb.format(others.iloc[0])} taken as missing")
+    return replace(plan, reason="; ".join(filter(None, notes)))
 
 
 def _word_kind(plan: ColumnPlan, texts: pd.Series, last: bool) -> ColumnPlan:
     """Return a column of text that is neither numbers nor dates."""
-    n, words, levels = len(texts), words_of(plan.name), tuple(sorted(texts.unique()))
+    counts = texts.value_counts()
+    n, words, levels = len(texts), words_of(plan.name), tuple(sorted(counts.index))
     if len(levels) == 1 and n > 1:
         return replace(plan, kind="constant", reason=f"all its values are {levels[0]!r}")
     if len(levels) == n and n > 2:
         return replace(plan, kind="id", reason="another text in every row")
-    if words[-1:] and words[-1] in (IDS - {"code"}) and len(levels) > FEW_IDS:
+    if words[-1:] and words[-1] in IDS and len(levels) > FEW_IDS:
         return replace(plan, kind="id", reason="its name says that it is an id")
     if _is_named_as_answer(words, last):
         return replace(plan, kind="category", reason=ANSWER)
@@ -260,7 +271,24 @@ def _word_kind(plan: ColumnPlan, texts: pd.Series, last: bool) -> ColumnPlan:
     if len(levels) > max(2, n / 2):
         return replace(plan, reason=f"{len(levels)} different texts in {n} rows")
     plan = replace(plan, kind="category", levels=levels)
+    if _are_free(counts, named=bool({*words[-1:]} & FREE_TEXTS)):
+        reason = f"free text: {len(levels)} different texts, of which most occur once or are long"
+        return replace(plan, kind="text", reason=reason)
     return too_many(plan) if len(levels) > MOST_CATEGORIES else replace(plan, use="category")
+
+
+def _are_free(counts: pd.Series, named: bool) -> bool:
+    """Return whether texts are written and not chosen, by how often each of them occurs.
+
+    Most occur once, in several words or many of them; in a column that is `named` as one of
+    comments or titles one of these is enough.
+    """
+    once = (counts == 1).mean() > FREE
+    long = (counts.index.str.count(" ") >= 2).mean() > FREE
+    many = len(counts) > FEW_IDS
+    return (
+        bool(once or long or many) if named else bool(once and (long or many) and len(counts) > 4)
+    )
 
 
 def too_many(plan: ColumnPlan) -> ColumnPlan:

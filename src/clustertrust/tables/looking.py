@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from clustertrust._errors import Message, literal
-from clustertrust._validation import check_choice, nearest_name
+from clustertrust._validation.arguments import check_choice, nearest_name
 from clustertrust.tables.column import ColumnPlan
 from clustertrust.tables.doubts import with_doubts
-from clustertrust.tables.kinds import COUNTING, ColumnChoices, NumberFormat, kind_of
+from clustertrust.tables.kinds import COUNTING, ColumnChoices, NumberFormat, Source, kind_of
 from clustertrust.tables.plan import (
     ENCODINGS,
     LEFT_OUT,
@@ -23,7 +23,7 @@ from clustertrust.tables.plan import (
     override,
 )
 from clustertrust.tables.problems import Problem
-from clustertrust.tables.rows import LookedAt
+from clustertrust.tables.rows import DRAWN, HEAD, LookedAt
 from clustertrust.tables.siblings import treated_alike
 from clustertrust.tables.units import with_scale
 from clustertrust.tables.values import (
@@ -40,6 +40,10 @@ FEW = 10
 LOUD = 0.05
 # Share above which a column is ignored.
 TOO_MANY = 0.5
+# Share of rows that repeat another, from which on it is worth a warning.
+COPIES = 0.01
+# Columns from which on it takes too long to compare rows.
+WIDE = 1000
 # Columns miss as many values as another if their shares differ by less.
 SAME_GAPS = 0.1
 TOTALS = {"total", "totals", "grand total", "sum", "subtotal", "average", "mean", "all", "overall"}
@@ -89,7 +93,10 @@ def look_at(
     check_choice("missing", choices.missing, MISSING_RULES)
     names = [str(name) for name in frame.columns]
     number_format = NumberFormat(
-        choices.na, choices.decimal or _decimal(frame, choices), choices.thousands
+        choices.na,
+        choices.decimal or _decimal(frame, choices),
+        choices.thousands,
+        is_given=choices.decimal is not None,
     )
     frame = frame.set_axis(names, axis=1)
     rows = odd_rows(frame, number_format)
@@ -100,8 +107,12 @@ def look_at(
     else:
         points = frame
     looked = [
-        kind_of(points.iloc[:, j], j == len(names) - 1, choices, number_format, positions)
-        for j in range(len(names))
+        kind_of(
+            Source(points.iloc[:, j], positions, j == len(names) - 1),
+            number_format,
+            name in choices.category,
+        )
+        for j, name in enumerate(names)
     ]
     if len(looked) == 1 and looked[0].numeric and looked[0].kind in ("id", "date"):
         looked = [replace(looked[0], kind="number", use="number", reason="")]  # what else is there
@@ -302,7 +313,7 @@ def _problems(
         reasons = "; ".join(f"{c.name}: {c.reason or c.kind}" for c in plan.columns[:12])
         usable = [c for c in plan.columns if c.override_hint and c.kind not in ("id", "constant")]
         fewer = "Name fewer with {drop} and {id}" if choices.drop or choices.id else ""
-        keep = "use some all the same with {keep}" if usable else ""
+        keep = "use some anyway with {keep}" if usable else ""
         more = "" if fewer or keep else "add columns of numbers or categories"
         advice = ", or ".join(part for part in (fewer, keep, more) if part)
         text = Message(f"{advice[0].upper()}{advice[1:]}.")
@@ -324,7 +335,7 @@ def _few_values(plan: TablePlan, frame: pd.DataFrame) -> list[Problem]:
         f"clusters would be its values, each with a score of 1.{others}"
     )
     remedy = Message(
-        " To cluster it all the same, say {keep=}; to use others too, name them with {keep}.",
+        " To cluster it anyway, use {keep=}; to use others too, name them with {keep}.",
         {"keep": [column.name]},
     )
     return [Problem(remedy.after(text), ("keep", [column.name]))]
@@ -348,10 +359,37 @@ def _warnings(plan: TablePlan, frame: pd.DataFrame) -> list[str]:
     forms = len(X.drop_duplicates()) if len(X) >= 100 else len(X)
     if forms <= 2 * FEW and len(X) >= 100:
         warnings.append(
-            f"The {len(X):,} rows have only {forms} different forms in the columns that are used: "
+            f"The {_seen(X)} have only {forms} different forms in the columns that are used: "
             "clusters repeat them, and high scores say little."
         )
+    warnings += _copies(frame)
     return warnings
+
+
+def _seen(frame: pd.DataFrame) -> str:
+    """Return how many rows were looked at, and whether there may be more."""
+    return f"{len(frame):,} rows" + " that were looked at" * (len(frame) >= HEAD + DRAWN)
+
+
+def _copies(frame: pd.DataFrame) -> list[str]:
+    """Return a warning on rows that repeat another in all columns, where chance does not do so.
+
+    Some column must have so many different values that equal rows are no chance.
+    """
+    if frame.shape[1] > WIDE:
+        return []
+    # Lists cannot be compared as they are.
+    rows = frame.map(str) if any(map(pd.api.types.is_object_dtype, frame.dtypes)) else frame
+    is_copy = rows.duplicated()
+    count = int(is_copy.sum())
+    others = rows[~is_copy]
+    if count < max(2, COPIES * len(frame)) or others.nunique().max() <= len(others) / 2:
+        return []
+    return [
+        f"{count:,} of {_seen(frame)} repeat another row in all columns. Copies count as "
+        "separate points and raise the scores around them; if they are a mistake, remove them "
+        "first."
+    ]
 
 
 def did_you_mean(name: str, names: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -13,8 +14,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from clustertrust._errors import Message, Wording, as_python, rendered
+from clustertrust._html import html_table
 from clustertrust._types import Bools, Ints
-from clustertrust._validation import check_choice, check_whole_numbers
+from clustertrust._validation.arguments import check_choice
+from clustertrust._validation.frames import check_whole_numbers
 from clustertrust.tables.column import ColumnPlan, column_from_json, numbers_of, one_hot
 from clustertrust.tables.problems import Problem
 from clustertrust.tables.stored import check_keys
@@ -28,6 +31,9 @@ LEFT_OUT = "left out: "  # what the reasons of rows that are not clustered begin
 MISSING_VALUES = f"{LEFT_OUT}missing values"
 # Why a person should check a column that may be what clusters are compared with.
 KNOWN_ANSWER = "it may be the known answer, and is used like the others"
+# Columns that a notebook lists, and its words for what is done with them
+MOST_SHOWN = 30
+_USED_AS = {"ignored": "not clustered", "id": "names the rows"}
 # Lines that ask to check something.
 MOST_CHECKS = 5
 MOST_MISSING = 0.5  # of a row's columns; a row with fewer known values is left out
@@ -223,6 +229,28 @@ class TablePlan:
         """Return the plan in a few lines."""
         return self.summary()
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: a row for each column, those to check first."""
+        used = sum(column.use not in ("ignored", "id") for column in self.columns)
+        columns = sorted(self.columns, key=lambda column: not column.check)
+        rows = [
+            (
+                column.name,
+                column.kind,
+                _USED_AS.get(column.use, column.use),
+                str(column.n_missing or ""),
+                f"please check: {column.check}" if column.check else column.reason,
+            )
+            for column in columns[:MOST_SHOWN]
+        ]
+        more = len(columns) - MOST_SHOWN
+        rows += [(f"and {more} more", "", "", "", "")] * (more > 0)
+        table = html_table(("column", "kind", "used as", "missing", "why"), rows)
+        return (
+            f"<div><b>{used} of {len(columns)} columns are clustered</b>; scale: "
+            f"{html.escape(self.scale)}{table}</div>"
+        )
+
     def summary(self, most: int = 12, wording: Wording = as_python) -> str:
         """Return the plan in a few lines, with parameters in these words."""
         used = [c.name for c in self.columns if c.use in ("number", "category", "encoded")]
@@ -286,7 +314,7 @@ class TablePlan:
         shown = len(groups) if len(groups) <= MOST_CHECKS else MOST_CHECKS - 1
         lines = [
             f"Please check {listed(names, most)}: {reason}. "
-            f"If so, say {_named(option, names, most, wording)}{_to_audit(reason, names, wording)}."
+            f"If so, use {_named(option, names, most, wording)}{_to_audit(reason, names, wording)}."
             for (reason, option), names in groups[:shown]
         ]
         others = [name for _, names in groups[shown:] for name in names]

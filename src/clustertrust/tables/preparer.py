@@ -3,54 +3,53 @@
 from __future__ import annotations
 
 import copy
-import importlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from clustertrust._dask import open_client, results
-from clustertrust._errors import InputError, Message, ParameterError
-from clustertrust._types import Array, Floats
-from clustertrust._validation import is_dask, warn_user
-from clustertrust.tables.column import ColumnPlan
-from clustertrust.tables.encoders import encoded_by, input_of
-from clustertrust.tables.kinds import MOST_CATEGORIES, ColumnChoices, too_many
+from clustertrust._errors import InputError, Message
+from clustertrust._types import Array
+from clustertrust._validation.arguments import warn_user
+from clustertrust._validation.frames import is_dask
+from clustertrust.tables.encoders import encoded_by, fit_encoders
+from clustertrust.tables.given import given_plan, plan_of_numbers
+from clustertrust.tables.kinds import ColumnChoices
+from clustertrust.tables.learning import DaskTable, Looked, placed, totals_of, with_totals
 from clustertrust.tables.looking import look_at, odd_rows
-from clustertrust.tables.plan import Columns, TablePlan
+from clustertrust.tables.plan import TablePlan
 from clustertrust.tables.problems import TablePlanError
-from clustertrust.tables.rows import LookedAt, candidates, draw_rows, looked_at
+from clustertrust.tables.rows import LookedAt, draw_rows
 from clustertrust.tables.scales import (
     ColumnTotals,
     Measures,
-    Spread,
     add_totals,
     measure,
     spread_of,
 )
-from clustertrust.tables.values import in_order, listed
 
 Blocks = Callable[[], Iterable[pd.DataFrame]]
 
 
-class Looked(NamedTuple):
-    """What the rows that are looked at show.
+class PreparedRows(NamedTuple):
+    """Rows of a table as they are clustered.
 
     Attributes
     ----------
-    plan : what is done with each column
-    spread : medians and limits of the columns of numbers
-    encoded : what transformers make of other columns
+    X : (rows, features) those that are clustered: filled in and scaled
+    unscaled : the same in their own units, NaN where a value is missing
+    why : why each row of the table is left out, an empty text if it is clustered
+    n_missing : missing values of those that are clustered, by column
     """
 
-    plan: TablePlan
-    spread: Spread
-    encoded: Sequence[Floats]
+    X: Any
+    unscaled: Any
+    why: Array
+    n_missing: dict[str, int]
 
 
 class TablePreparer(TransformerMixin, BaseEstimator):
@@ -73,14 +72,14 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         or "match" (they stay texts and gaps stay gaps, for Gower's distance)
     missing : "auto" (the mean of the column), "mean" (also where most is missing), or "drop" and
         "skip" (gaps stay gaps)
-    na : texts that stand for a missing value beside the usual ones; where it is empty, only empty
+    na : texts that mean a missing value, besides the usual ones; where it is empty, only empty
         fields do, and no number is taken for one
     decimal, thousands : marks in numbers that are written as text; None: found
     plan : TablePlan, optional
         What to do with each column, such as that of an earlier fit, changed. No other parameter
         but `text` and `dates` can be given with it.
     text, dates : transformer, optional
-        What to make of columns of free text, and of dates, each by a clone of its own. None: they
+        What to make of columns of free text, and of dates, each by its own clone. None: they
         are not clustered.
 
     Attributes
@@ -200,7 +199,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         assert self._learning is not None
         looked, parts = self._learning
         before = 0 if is_first else self.plan_.n_rows
-        parts.append(_totals_of(looked, [(frame, before)]))
+        parts.append(totals_of(looked, [(frame, before)]))
         self._settle(looked, add_totals(parts), before + len(frame))
         return self
 
@@ -226,16 +225,34 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         if self.plan_.is_mixed:
             return columns.mixed(frame.index)
         encoded = [encoded_by(self.encoders_[name], frame, name) for name in self.encoders_]
-        return self.measures_.scale(self.filled(columns, encoded))
+        values = np.hstack([columns.features(), *encoded]) if encoded else columns.features()
+        filled = values if self.plan_.missing == "drop" else self.measures_.fill(values)
+        return self.measures_.scale(filled)
 
-    def filled(self, columns: Columns, encoded: Sequence[Floats] = ()) -> Array:
-        """Return features in their own units, without gaps unless `missing` is "drop".
+    def rows_of(self, frame: pd.DataFrame, before: int = 0) -> PreparedRows:
+        """Turn a block of a table into numbers, without the rows that are not clustered.
 
-        `columns` are those that the plan reads, `encoded` what the encoders make of the others.
+        Parameters
+        ----------
+        frame : some rows of the table
+        before : how many of its rows stand above them
+
+        Returns
+        -------
+        PreparedRows
         """
+        check_is_fitted(self, "plan_")
+        columns = self.plan_.read(frame)
+        why = self.plan_.rows_out(columns, np.arange(before, before + len(frame)))
+        columns = columns.of(why == "")
+        lost = dict(zip((c.name for c in self.plan_.used), columns.lost.sum(axis=0), strict=True))
+        n_missing = {name: int(n) for name, n in lost.items() if n}
+        if self.plan_.is_mixed:
+            X = columns.mixed(frame.index[why == ""])
+            return PreparedRows(X, X, why, n_missing)
         values = columns.features()
-        values = np.hstack([values, *encoded]) if encoded else values
-        return values if self.plan_.missing == "drop" else self.measures_.fill(values)
+        X = self.measures_.scale(self.measures_.fill(values))
+        return PreparedRows(X, values, why, n_missing)
 
     def left_out(self, X: Any) -> pd.Series:
         """Return why each row of a table should not be clustered, an empty text if it should.
@@ -313,19 +330,21 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         """Return what is done with each column, by the rows that are looked at."""
         choices = self._choices()
         if self.plan is not None:
-            plan = self._given_plan(choices, rows)
+            plan = given_plan(self.plan, choices, rows)
         else:
             if not has_names:
                 choices = replace(choices, scale="none" if self.scale == "auto" else self.scale)
             if has_names or any((choices.id, choices.use, choices.drop, choices.keep)):
-                plan = look_at(rows, choices, reading)
+                with np.errstate(over="ignore", invalid="ignore"):
+                    # What overflows is refused when it is measured.
+                    plan = look_at(rows, choices, reading)
             else:
-                plan = _as_is(rows, choices)
+                plan = plan_of_numbers(rows, choices)
             if plan.problems:
                 raise TablePlanError(plan.problems)
             for warning in plan.warnings:
                 warn_user(warning)
-        plan = self._with_encoders(plan, rows)
+        plan, self.encoders_ = fit_encoders(plan, rows.frame, text=self.text, dates=self.dates)
         columns = plan.read(rows.frame)
         kept = plan.rows_out(columns, rows.positions) == ""
         encoded = [
@@ -340,47 +359,6 @@ class TablePreparer(TransformerMixin, BaseEstimator):
             values[name] = None if values[name] is None else tuple(values[name])
         return ColumnChoices(**values)
 
-    def _given_plan(self, choices: ColumnChoices, rows: LookedAt) -> TablePlan:
-        """Return the plan that was given, for this table."""
-        default = ColumnChoices()
-        for one in fields(ColumnChoices):
-            if getattr(choices, one.name) != getattr(default, one.name):
-                raise ParameterError(
-                    one.name,
-                    getattr(choices, one.name),
-                    "is not used with {plan}, which says what is done with each column",
-                    "leave one of them out",
-                )
-        assert self.plan is not None
-        lost = [c.name for c in self.plan.used if c.name not in rows.frame]
-        if lost:
-            raise InputError(f"The table lacks columns of {{plan}}: {listed(lost)}.")
-        if not self.plan.used:
-            raise InputError("{plan} uses no column; set the use of some to number.")
-        kept = tuple((row, why) for row, why in self.plan.rows if row < rows.n_rows)
-        return replace(self.plan, rows=kept)
-
-    def _with_encoders(self, plan: TablePlan, rows: LookedAt) -> TablePlan:
-        """Return the plan with the columns that `text` and `dates` take, and fit clones of them."""
-        self.encoders_ = {}
-        columns = list(plan.columns)
-        for j, column in enumerate(plan.columns):
-            encoder = {"text": self.text, "date": self.dates}.get(column.kind)
-            if encoder is None or column.use != "ignored" or column.user_decided or column.numeric:
-                continue
-            made = clone(encoder)
-            made.fit(input_of(made, rows.frame, column.name, column.kind))
-            self.encoders_[column.name] = (made, column.kind)
-            width = encoded_by(self.encoders_[column.name], rows.frame.head(1), column.name).shape[
-                1
-            ]
-            names = tuple(f"{column.name}_{position}" for position in range(width))
-            reason = f"by {type(encoder).__name__}"
-            columns[j] = replace(
-                column, use="encoded", levels=names, reason=reason, override_hint=""
-            )
-        return replace(plan, columns=tuple(columns))
-
     # Measures
 
     def _fit(
@@ -388,50 +366,25 @@ class TablePreparer(TransformerMixin, BaseEstimator):
     ) -> TablePreparer:
         rows = draw_rows(blocks())
         looked = self._decide(rows, has_names, reading)
-        self._settle(looked, _totals_of(looked, _placed(blocks())), rows.n_rows)
+        self._settle(looked, totals_of(looked, placed(blocks())), rows.n_rows)
         self._learning = None
         return self
 
     def _fit_on_dask(self, X: Any) -> TablePreparer:
         """Look at a Dask frame: its rows are counted, drawn from and measured where they are."""
-        if not hasattr(X, "columns"):
-            raise TypeError("X is a Dask array; give a Dask frame, whose columns have names.")
-        delayed, parts = importlib.import_module("dask").delayed, list(X.to_delayed())
-
-        def done(function: Callable[..., Any], *more: Sequence[Any]) -> list[Any]:
-            tasks = [delayed(function)(*one) for one in zip(parts, *more, strict=True)]
-            return list(results(open_client(), tasks))
-
-        sizes = done(len)
-        before = np.concatenate([[0], np.cumsum(sizes)])[:-1].tolist()
-        rows = looked_at(done(_candidates, before), sum(sizes))
+        table = DaskTable(X)
+        rows = table.rows()
         self._frame(rows.frame, reset=True)
         looked = self._decide(rows, True, ())
-        totals = done(partial(_totals_of_part, looked), before)
-        self._settle(looked, add_totals(totals), rows.n_rows)
+        self._settle(looked, table.totals(looked), rows.n_rows)
         return self
 
     def _settle(self, looked: Looked, totals: ColumnTotals, n_rows: int) -> None:
         """Store the plan with what all rows showed, and the measures."""
-        plan = looked.plan
-        lost = iter(np.broadcast_to(totals.n_missing, len(plan.used)).tolist())
-        counts = iter(totals.counts)
-        columns, kept = [], []
-        for column in plan.columns:
-            if column.use in ("number", "category"):
-                column = replace(column, n_missing=int(next(lost)))
-            if column.use == "category":
-                counted = next(counts)
-                if self.plan is None or not column.levels:
-                    levels = tuple(sorted(counted, key=in_order))
-                    column = replace(column, levels=levels)
-                    if len(levels) > MOST_CATEGORIES and self._drops_long(column):
-                        column = too_many(replace(column, use="ignored", override_hint="keep"))
-                kept += [counted] if column.use == "category" else []
-            columns.append(column)
-        plan = replace(plan, columns=tuple(columns), n_rows=n_rows)
-        totals = replace(totals, counts=kept)
-        self.plan_, self.n_rows_ = plan, totals.rows
+        made = self.plan is None
+        drops_long = made and self.encode == "auto"
+        plan, totals = with_totals(looked.plan, totals, finds_levels=made, drops_long=drops_long)
+        self.plan_, self.n_rows_ = replace(plan, n_rows=n_rows), totals.rows
         if plan.is_mixed:
             self.measures_ = Measures.nothing(len(plan.features))
             return
@@ -442,64 +395,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
             )
         self.measures_ = measure(plan, totals, looked.spread, looked.encoded)
 
-    def _drops_long(self, column: ColumnPlan) -> bool:
-        """Whether a category of many values is left out, which few of the rows had shown."""
-        return self.plan is None and self.encode == "auto" and not column.user_decided
-
-
-def _as_is(rows: LookedAt, choices: ColumnChoices) -> TablePlan:
-    """Return a plan that takes all columns as the numbers they are."""
-    columns = (
-        ColumnPlan(str(name), "number", "number", user_decided=True) for name in rows.frame.columns
-    )
-    return TablePlan(
-        tuple(columns),
-        scale=choices.scale,
-        missing=choices.missing,
-        na=choices.na,
-        n_rows=rows.n_rows,
-    )
-
-
-def _placed(blocks: Iterable[pd.DataFrame]) -> Iterable[tuple[pd.DataFrame, int]]:
-    """Yield blocks, each with the number of rows above it."""
-    before = 0
-    for frame in blocks:
-        yield frame, before
-        before += len(frame)
-
-
-def _totals_of(looked: Looked, blocks: Iterable[tuple[pd.DataFrame, int]]) -> ColumnTotals:
-    """Return what blocks show of the columns that are used."""
-    totals, plan = ColumnTotals(), looked.plan
-    odd = np.array([row for row, _ in plan.rows])
-
-    def clipped() -> Iterable[Floats]:
-        for frame, before in blocks:
-            positions = np.arange(before, before + len(frame))
-            columns = plan.read(frame)
-            kept = plan.rows_out(columns, positions) == ""
-            numbers = totals.count(columns, ~np.isin(positions, odd), kept)
-            yield looked.spread.clip(numbers)
-
-    totals.measure(clipped())
-    return totals
-
-
-# What workers of Dask are sent.
-
-
-def _named(part: pd.DataFrame) -> pd.DataFrame:
-    return part.set_axis([str(name) for name in part.columns], axis=1)
-
-
-def _candidates(part: pd.DataFrame, before: int) -> Any:
-    return candidates(_named(part), before)
-
-
-def _totals_of_part(looked: Looked, part: pd.DataFrame, before: int) -> ColumnTotals:
-    return _totals_of(looked, [(_named(part), before)])
-
 
 def _transformed(part: pd.DataFrame, preparer: TablePreparer) -> Any:
+    """Transform a part of a Dask frame, on a worker."""
     return preparer.transform(part)

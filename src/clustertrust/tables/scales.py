@@ -63,7 +63,7 @@ class Measures:
         return np.where(np.isfinite(X), X, self.means.astype(X.dtype))
 
     def scale(self, X: Any) -> Any:
-        """Return values as they are clustered."""
+        """Return values, without gaps or with them, on the scale that they are clustered on."""
         if not self.is_scaled:
             return X
         return (np.clip(X, self.lows, self.highs) - self.centers) / self.scales
@@ -110,8 +110,10 @@ def moments_of(X: Floats) -> Moments:
     lows = np.where(finite, X, np.inf).min(axis=0, initial=np.inf)
     highs = np.where(finite, X, -np.inf).max(axis=0, initial=-np.inf)
     X = np.where(finite, X, 0.0).astype(np.float64, copy=False)
-    means = X.sum(axis=0) / np.maximum(known, 1)
-    squares = (np.where(finite, X - means, 0.0) ** 2).sum(axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        # `measure` refuses what overflows.
+        means = X.sum(axis=0) / np.maximum(known, 1)
+        squares = (np.where(finite, X - means, 0.0) ** 2).sum(axis=0)
     return Moments(known, means, squares, lows, highs)
 
 
@@ -228,6 +230,12 @@ def measure(
             f"The column {literal(repr(empty[0]))} has no known value and so no mean; leave it "
             "out with {drop}."
         )
+    vast = [c.name for c, sum in zip(numbers, moments.squares, strict=True) if not np.isfinite(sum)]
+    if vast:
+        raise InputError(
+            f"The column {literal(repr(vast[0]))} has values so large that their squares are "
+            "beyond 64-bit floats. Divide it by a power of ten, or leave it out with {drop}."
+        )
     center, scale = SCALES[plan.scale](moments, totals.rows, spread)
     scale = np.where(scale > 1e-12 * np.maximum(np.abs(center), 1e-300), scale, 1.0)
     variances = moments.squares / np.maximum(moments.known, 1) / scale**2
@@ -288,6 +296,8 @@ def quartile_spread(values: Floats) -> Floats:
 
 def quiet_quantiles(values: Floats, which: Any) -> Any:
     """Return quantiles of columns without missing values; NaN where all are missing."""
+    if not np.isnan(values).any():  # all columns at once, where nanquantile goes one by one
+        return np.quantile(values, which, axis=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         return np.nanquantile(values, which, axis=0)

@@ -10,11 +10,11 @@ import pandas as pd
 
 from clustertrust._palette import CATEGORIES
 from clustertrust._types import Bools, Floats, Ints
-from clustertrust._validation import check_count
+from clustertrust._validation.arguments import check_count
 from clustertrust.displays.base import Display
 from clustertrust.displays.points import MAX_POINTS
 from clustertrust.displays.scatter import view_of
-from clustertrust.displays.shared import CLUSTER_COLORS, MISSING_COLOR, SCORE_COLORS, written
+from clustertrust.displays.shared import CLUSTER_COLORS, MISSING_COLOR, written
 
 OUTLIER = -1
 # Topics with a colour and a line in the legend; the others share one.
@@ -119,7 +119,7 @@ class RivalDisplay(Display):
 
     def _draw(self) -> None:
         ax = self.ax_
-        image = ax.imshow(self.shares, cmap=SCORE_COLORS, vmin=0.0, aspect="auto")
+        image = ax.imshow(self.shares, cmap="Blues", vmin=0.0, aspect="auto")
         names, places = [written(name) for name in self.names], range(len(self.names))
         ax.set_xticks(places, names, rotation=90, size="small")
         ax.set_yticks(places, names, size="small")

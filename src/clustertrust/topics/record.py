@@ -83,7 +83,8 @@ class TopicScores:
         ----------
         accept : float
             From 0 to 1. An outlier takes the suggested topic if its `suggested_score` is at least
-            this; with 0 no outlier is left. Other documents keep their topic.
+            this; with 0 no outlier is left. Other documents keep their topic. It is a share of
+            votes, not a probability of being right.
 
         Returns
         -------

@@ -11,7 +11,7 @@ from sklearn.decomposition import PCA, TruncatedSVD
 
 from clustertrust._errors import InputError, ParameterError
 from clustertrust._types import Array, Floats, Ints
-from clustertrust._validation import check_matrix
+from clustertrust._validation.points import check_matrix
 from clustertrust.auditing import audit
 from clustertrust.distances.metrics import unit_rows
 from clustertrust.ensemble.fitting import seed_parameters

@@ -23,6 +23,7 @@ from clustertrust.kernels._numba.pairs import (
     squared_distances,
     squares,
 )
+from clustertrust.kernels._numba.scores import cell_squares, cell_sums, jackknife, moments
 from clustertrust.kernels._numba.sums import (
     add_distances,
     cluster_distances,

@@ -25,9 +25,9 @@ def compiled(function: Callable[..., Any], fastmath: set[str] | bool = _REGROUP)
     Keep the machine code on disk where some folder can be written to.
     """
     try:
-        return numba.njit(nogil=True, cache=True, fastmath=fastmath)(function)
+        return numba.njit(nogil=True, cache=True, fastmath=fastmath, error_model="numpy")(function)
     except RuntimeError:  # no folder for the cache
-        return numba.njit(nogil=True, fastmath=fastmath)(function)
+        return numba.njit(nogil=True, fastmath=fastmath, error_model="numpy")(function)
 
 
 def strictly(function: Callable[..., Any]) -> Any:

@@ -129,6 +129,7 @@ const capital = (text) => text[0].toUpperCase() + text.slice(1);
 // By the name that a person gave, else as it is labelled.
 const clusterName = (data, code) => (code < 0 ? "none" : data.names.get(data.clusters[code]) || data.clusters[code]);
 const count = (n) => n.toLocaleString("en-US");
+const plural = (n, word) => `${count(n)} ${word}${n === 1 ? "" : "s"}`;
 const fixed = (value, digits = 3) => (Number.isNaN(value) ? "–" : value.toFixed(digits));
 // Never 0.000: an error that is not 0 is rounded up. Nothing for 0, and where there is none.
 const errorText = (error) => (error > 0 ? fixed(Math.max(error, 0.001)) : "");

@@ -234,6 +234,7 @@ class Report {
     this.showChosen();
     this.showLegend();
     this.clusterTable.update(threshold, this.cluster);
+    this.opening.sort(this.clusterTable.rows, (code) => this.chooseCluster(code), (code) => clusterName(this.data, code));
     this.histogram.update(threshold, mask && this.histogram.countBins(this.scores, (row) => mask[row]));
     this.pointTable.update(threshold, mask, filters.words());
     this.cards.update();
@@ -349,7 +350,7 @@ class Report {
   describe() {
     const { data, scored } = this;
     const k = data.clusters.length;
-    const facts = [`${count(data.n)} ${data.n === 1 ? "point" : "points"}`, `${count(k)} ${k === 1 ? "cluster" : "clusters"}`];
+    const facts = [plural(data.n, "point"), ...clusteredBy(data), plural(k, "cluster")];
     if (scored) {
       const sorted = data.all.score.filter((score) => !Number.isNaN(score)).sort();
       facts.push(`median score ${fixed((sorted[(scored - 1) >> 1] + sorted[scored >> 1]) / 2, 2)}`);
@@ -407,6 +408,12 @@ class Report {
     for (let i = 0; i < this.data.n; i++) if (isKept(this.data.all.score[i], this.threshold)) positions.push(i);
     return positions;
   }
+}
+
+// How many columns were clustered, where it is known: those to check count if they were.
+function clusteredBy({ cards, roles }) {
+  const n = (roles.clustered ?? 0) + cards.filter(({ role, used }) => role === "check" && used).length;
+  return n ? [`${plural(n, "column")} clustered`] : [];
 }
 
 // Scroll to a heading, and take the focus with it.

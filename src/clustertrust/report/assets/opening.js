@@ -1,5 +1,9 @@
-// What the page says first: whether there is structure, as a sentence and a small picture, and what to do next.
+// What the page says first: whether there is structure, as a sentence and a small picture, which clusters hold up, and
+// what to do next.
 
+// Clusters by the least share of their points that is kept, the names listed of each kind.
+const SOUNDNESS = [["Sound clusters", 0.8], ["Mixed clusters", 0.5], ["Weak clusters", 0]];
+const MOST_NAMED = 8;
 const PICTURE = { width: 300, height: 86, base: 66, top: 6, edge: 8 };
 
 class Opening {
@@ -9,11 +13,31 @@ class Opening {
     $("verdict").hidden = !data.verdict;
     $("verdict").textContent = data.verdict;
     $("verdict").className = `verdict ${data.structure}`;
+    $("quoted").hidden = !data.quoted.length;
+    $("quoted").replaceChildren(...data.quoted.map((text) => element("p", {}, text)));
     const steps = data.steps.map(({ text, to, rows }) => element("li", {}, leads[to] ? element("button", { type: "button", class: "link", "data-to": to, onclick: () => leads[to](rows) }, text) : text));
     $("steps").replaceChildren(...steps);
     $("to-do").hidden = !steps.length;
-    $("opening").hidden = !data.score_shares && !steps.length;
     $("picture").hidden = !data.score_shares;
+  }
+
+  // Which clusters hold up at this threshold; nothing where no point is kept, since the verdict says
+  // it, and on audits, which have verdicts on clusters.
+  // `rows`: those of the table of clusters, with what is kept of each.
+  sort(rows, choose, nameOf) {
+    const clusters = rows.filter(({ code, size }) => code >= 0 && size > 0).map((row) => ({ ...row, share: row.kept / row.size }));
+    const kinds = SOUNDNESS.map(([title, least], j) => {
+      const most = j ? SOUNDNESS[j - 1][1] : Infinity;
+      const members = clusters.filter(({ share }) => share >= least && share < most).sort((a, b) => b.share - a.share);
+      const names = members.slice(0, MOST_NAMED).map(({ code, share }) => element("span", { class: "short-name" },
+        element("button", { type: "button", class: "link", onclick: () => choose(code) }, shorten(nameOf(code), 30)), element("small", {}, `\u00a0${percent(share)}`)));
+      const more = members.length > MOST_NAMED ? [element("span", { class: "muted" }, `and ${count(members.length - MOST_NAMED)} more`)] : [];
+      return members.length ? [element("dt", {}, title), element("dd", {}, ...names, ...more)] : [];
+    });
+    $("soundness").hidden = this.data.audit !== null || !clusters.some(({ kept }) => kept);
+    const asked = $("soundness").contains(document.activeElement) ? document.activeElement.textContent : null;
+    $("soundness").replaceChildren(...kinds.flat());
+    if (asked !== null) [...$("soundness").querySelectorAll("button")].find((button) => button.textContent === asked)?.focus();
   }
 
   // The scores of the data over those of data without clusters, with the threshold.

@@ -89,13 +89,14 @@ function valueTable(data, row, cluster, rival) {
   const categories = usedCategories(data);
   columns.forEach((name, j) => {
     if (categories.some((card) => card.name === name)) return;
-    lines.push(line(name, digits(values[row * width + j]), others.map((code) => digits(means[code * width + j]))));
+    const own = values[row * width + j];
+    lines.push(line(name, Number.isNaN(own) ? "missing" : digits(own), others.map((code) => digits(means[code * width + j]))));
   });
   for (const { name, bars: { codes, counts, texts } } of categories) {
     const bars = texts.length + 1, code = codes[row];
     const total = (group) => counts.subarray(group * bars, group * bars + texts.length).reduce((sum, value) => sum + value, 0);
     const share = (group) => (code < texts.length ? percent(counts[group * bars + code] / Math.max(1, total(group))) : "–");
-    lines.push(line(name, code < texts.length ? texts[code] : "–", others.map(share)));
+    lines.push(line(name, code < texts.length ? texts[code] : "missing", others.map(share)));
   }
   if (!lines.length) return [];
   const what = categories.length ? (width ? "mean or share in" : "share in") : "mean of";

@@ -2,6 +2,7 @@
 // rows that show what it is.
 
 const MANY_COLUMNS = 20; // of numbers without meaning of their own, such as embeddings: texts say more
+const TYPICAL = 4; // pictures of each cluster
 const EXAMPLES = { typical: ["Typical rows", "High scores"], far: ["Farthest from its centre", ""], doubtful: ["Doubtful rows", "Doubtful rows"] };
 
 class Profile {
@@ -33,6 +34,7 @@ class Profile {
       const numbers = this.byText ? [] : columns[code].slice(0, clusters.length <= 4 ? 5 : 3).map(word);
       const traits = [...numbers, ...categories[code].filter(([, , a, b]) => a > b).slice(0, clusters.length <= 4 ? 2 : 1).map(share)];
       if (this.byText) traits.push(...(data.examples[code]?.typical ?? []).slice(0, 2).map((i) => element("span", { class: "quote" }, shorten(this.text(i), 110))));
+      traits.unshift(...(data.examples[code]?.typical ?? []).slice(0, TYPICAL).map((i) => thumbnail(data, i)).filter((picture) => picture));
       const button = element("button", { type: "button", class: "link", onclick: () => this.choose(code) }, clusterName(data, code));
       return [element("dt", {}, button), element("dd", {}, ...(traits.length ? traits : ["nothing stands out"]))];
     }))];

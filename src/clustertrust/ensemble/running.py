@@ -1,0 +1,150 @@
+"""The loop that fits the runs of a recipe."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import joblib
+from sklearn.cluster import KMeans
+
+from clustertrust._dask import client_of_joblib, run_on_workers
+from clustertrust._devices import GPU
+from clustertrust._errors import Message, literal, worded
+from clustertrust._parallel import (
+    check_jobs,
+    count_threads,
+    has_own_threads,
+    map_blocks,
+    one_blas_thread,
+    stop,
+)
+from clustertrust._progress import progress
+from clustertrust._validation.arguments import warn_user
+from clustertrust.ensemble.checkpoints import Checkpoint
+from clustertrust.ensemble.fitting import Run, on_directions, with_data
+from clustertrust.ensemble.in_step import fit_in_step
+from clustertrust.ensemble.on_gpu import fit_on_gpu, suits_gpu
+from clustertrust.ensemble.recipe import Recipe
+from clustertrust.kernels import backend
+
+# Runs after a failed one: if these fail too, all are taken to fail.
+_LOOK_ON = 3
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A run that failed.
+
+    It is returned, not raised: results come in order, so the error names the first failed run.
+    """
+
+    what: str
+    error: Exception
+
+    def throw(self, *, can_drop: bool) -> NoReturn:
+        """Raise it, as the same kind of error if that is one of ours.
+
+        `can_drop`: some other run did not fail, so that the build can go on without this one.
+        """
+        kinds = (ValueError, TypeError, ImportError)
+        kind = next((kind for kind in kinds if isinstance(self.error, kind)), RuntimeError)
+        remedy = " {on_failure='drop'} leaves such runs out." if can_drop else ""
+        message = Message(f"{literal(self.what.removesuffix('.'))}.{remedy}")
+        raise worded(kind, message) from self.error
+
+
+def run_all(
+    X: Any, recipe: Recipe, numbered: Sequence[tuple[int, int]], kept: Checkpoint | None = None
+) -> list[Run]:
+    """Fit the runs (r, seed), each on one thread; return those that succeeded, in order."""
+    # Loaded here, so that its own warnings are not taken for those of a run.
+    backend()
+    by_rows = recipe.device in GPU and not recipe.takes_directions
+    if by_rows and suits_gpu(X, recipe.methods, recipe.drawing):
+        return fit_on_gpu(X, recipe.methods, numbered, kept)
+    recipe = recipe.for_data(X)
+    done: dict[int, Run | Failure] = {}
+    # Once for all runs: setting it for each takes longer than clustering small data.
+    with one_blas_thread:
+        results = _results(X, recipe, numbered, kept)
+        for r, result in progress(results, len(numbered), "runs", verbose=recipe.verbose):
+            if isinstance(result, Failure) and recipe.runs.on_failure == "raise":
+                following = (other for _, other in itertools.islice(results, _LOOK_ON))
+                others = itertools.chain(done.values(), following)
+                some_run = any(isinstance(other, Run) for other in others)
+                stop(results)
+                result.throw(can_drop=some_run)
+            done[r] = result
+    in_order = [done[r] for r, _ in numbered]
+    failed = [result.what for result in in_order if isinstance(result, Failure)]
+    if failed:
+        warn_user(f"{len(failed)} of {len(numbered)} runs failed and were left out. {failed[0]}.")
+    return [with_data(run, X) for run in in_order if isinstance(run, Run)]
+
+
+def _results(
+    X: Any, recipe: Recipe, numbered: Sequence[tuple[int, int]], kept: Checkpoint | None
+) -> Iterator[tuple[int, Run | Failure]]:
+    """Yield the runs (r, seed): first those of k-means, all in step, then the others in order."""
+    finished = set()
+    for r, run in _in_step(X, recipe, numbered, kept):
+        finished.add(r)
+        yield r, run
+    jobs = [(recipe, r, seed, kept) for r, seed in numbered if r not in finished]
+    client = client_of_joblib()
+    if client is None and has_own_threads():
+        # joblib waits without end for a thread that ran out of memory.
+        results = map_blocks(lambda job: _work(X, *job), iter(jobs), count_threads(recipe.n_jobs))
+    elif client is None:
+        work = joblib.delayed(_work)
+        parallel = joblib.Parallel(
+            n_jobs=count_threads(recipe.n_jobs), prefer="threads", return_as="generator"
+        )
+        results = parallel(work(X, *job) for job in jobs)
+    else:
+        # joblib's Dask backend loses the data together with the worker that holds them.
+        check_jobs(recipe.n_jobs)
+        results = run_on_workers(client, _work, X, jobs)
+    yield from zip((r for _, r, _, _ in jobs), results, strict=True)
+
+
+def _in_step(
+    X: Any, recipe: Recipe, numbered: Sequence[tuple[int, int]], kept: Checkpoint | None
+) -> Iterator[tuple[int, Run]]:
+    """Yield the runs of k-means of our own that a checkpoint has, then the others as they end."""
+    data = recipe.shared.get(KMeans)
+    if data is None:
+        return
+    jobs = []
+    for r, seed in numbered:
+        method = recipe.method(r)
+        run = None if kept is None or not method.clusterer.in_step else kept.load(r, X)
+        if run is not None:
+            yield r, run
+        elif method.clusterer.in_step:
+            jobs.append((r, method, seed))
+    threads = count_threads(recipe.n_jobs)
+    for r, run in fit_in_step(data, jobs, recipe.drawing.vary, threads):
+        if recipe.method(r).takes_directions(recipe.metric):
+            run = on_directions(run)
+        if kept is not None:
+            kept.save(r, run)
+        yield r, run
+
+
+def _work(X: Any, recipe: Recipe, r: int, seed: int, kept: Checkpoint | None) -> Run | Failure:
+    """Fit run r, or return its failure. X is not sent back from another process."""
+    # Outside of the try: a full disk or a damaged file is not a failure of the run.
+    run = None if kept is None else kept.load(r, X)
+    if run is not None:
+        return with_data(run, None)
+    try:
+        run = recipe.fit(X, r, seed)
+    except Exception as error:  # whatever a clusterer may raise
+        return Failure(recipe.describe(r, seed, error), error)
+    if kept is not None:
+        kept.save(r, run)
+    return with_data(run, None)
