@@ -34,6 +34,7 @@ FULL = [
     "choose_k",
     "learning",
     "reading",
+    "command",
     "agreement",
     "crash",
     "kill",

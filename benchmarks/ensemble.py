@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, load_iris, load_wine
 
-from benchmarks.common import Row, Timing, blobs
+from benchmarks.common import Row, blobs, processor_seconds
 from clustertrust import build_ensemble
 from clustertrust._parallel import one_thread
 
@@ -34,7 +33,7 @@ def run() -> Iterator[Row]:
             peer = f"KMeans(n_init={runs}).fit"
             work = f"{runs} runs of {name}, n={n:,}, d=20, k=10"
             jobs = [partial(_ours, X, name, runs), partial(_theirs, X, init, runs)]
-            ours, theirs = _processor_seconds(jobs, times)
+            ours, theirs = processor_seconds(*jobs, times=times)
             yield Row.faster(f"{work}: CPU, one thread", ours, peer, theirs, 3)
     yield from _inertias()
 
@@ -47,17 +46,6 @@ def _ours(X: np.ndarray, name: str, runs: int) -> Any:
 def _theirs(X: np.ndarray, init: str, runs: int) -> Any:
     with one_thread():
         return KMeans(10, init=init, n_init=runs, random_state=0).fit(X)
-
-
-def _processor_seconds(functions: list[partial[Any]], times: int) -> list[Timing]:
-    seconds: list[list[float]] = [[] for _ in functions]
-    functions[0]()  # compiles
-    for _ in range(times):
-        for function, taken in zip(functions, seconds, strict=True):
-            began = time.process_time()
-            function()
-            taken.append(time.process_time() - began)
-    return [Timing(tuple(taken)) for taken in seconds]
 
 
 def _inertias() -> Iterator[Row]:

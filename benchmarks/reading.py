@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.common import Row, clock_in_turn
-from clustertrust.files import open_source, sources
+from clustertrust.files import open_source, text_sources
 
 PARTS, ROWS, COLUMNS = 16, 50_000, 20
 BLOCK = 8192
@@ -41,15 +41,15 @@ def _blocks(path: Path) -> Iterator[np.ndarray]:
 
 def _by_pandas(path: Path) -> Iterator[np.ndarray]:
     """Yield the blocks as where pyarrow is not installed."""
-    parser = sources.arrow_parser
-    sources.arrow_parser = lambda *_: None
+    parser = text_sources.arrow_parser
+    text_sources.arrow_parser = lambda *_: None
     source = open_source(path).blocks(BLOCK)
     while True:
-        sources.arrow_parser = lambda *_: None
+        text_sources.arrow_parser = lambda *_: None
         try:
             block = next(source, None)
         finally:
-            sources.arrow_parser = parser
+            text_sources.arrow_parser = parser
         if block is None:
             return
         yield block.X

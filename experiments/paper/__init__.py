@@ -1,1 +1,1 @@
-"""The paper, reproduced: its tables and figures made anew, beside the printed ones."""
+"""The paper, reproduced: its tables and figures, compared with the printed ones."""

@@ -1,4 +1,4 @@
-"""`python -m experiments`: run the paper's experiments, and set our numbers beside the printed ones."""
+"""`python -m experiments`: run the paper's experiments, and compare our numbers with the printed ones."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def parse(known: dict[str, Experiment]) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(
         prog="python -m experiments",
-        description="Run the experiments of the paper and set our numbers beside the printed ones. "
+        description="Run the experiments of the paper and compare our numbers with the printed ones. "
         "A data set that is finished is not run again: delete its rows, or the file, to run it anew.",
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="experiments, or all")
@@ -74,7 +74,7 @@ def parse(known: dict[str, Experiment]) -> argparse.Namespace:
     parser.add_argument(
         "--out",
         type=Path,
-        help=f"folder of the results; default {results.RESULTS.name} beside the code",
+        help=f"folder of the results; default {results.RESULTS.name} next to the code",
     )
     arguments = parser.parse_args()
     sets = dict.fromkeys(data_set for experiment in known.values() for data_set in experiment.sets)
@@ -230,7 +230,8 @@ def within(todo: Todo, minutes: float, folder: Path) -> Todo:
     print(f"In {minutes:g} core minutes these can be checked, {len(chosen)} of {len(todo)} items:")
     for name, sets in sorted(names.items()):
         print(f"  {name}: {', '.join(sets)}")
-    print(f"Not checked: {len(todo) - len(timed)} items that were never timed, and longer ones.")
+    longer, untimed = len(timed) - len(chosen), len(todo) - len(timed)
+    print(f"Not checked: {longer} items that take longer, and {untimed} that were never timed.")
     return chosen
 
 

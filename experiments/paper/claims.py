@@ -214,12 +214,12 @@ CLAIMS = [
         )
     ),
     Claim(
-        "CAKE is the best beside fuzzy c-means and outlier factors",
+        "CAKE is the best, compared with fuzzy c-means and outlier factors",
         "correctness_soft_density",
         above(["CAKE_HM"], ["FCM1", "FCM2", "LOF1", "LOF2"], columns="signal", ties=True),
     ),
     Claim(
-        "… with intervals that do not meet, beside fuzzy c-means and outlier factors",
+        "… with intervals that do not meet, compared with fuzzy c-means and outlier factors",
         "correctness_soft_density",
         surely_above(["CAKE_HM"], ["FCM1", "FCM2", "LOF1", "LOF2"]),
     ),
@@ -244,7 +244,7 @@ CLAIMS = [
         above(["CAKE_HM"], ["GMM1", "GMM2", "GMM3"], columns="signal"),
     ),
     Claim(
-        "… with intervals that do not meet, beside posteriors",
+        "… with intervals that do not meet, compared with posteriors",
         "gmm_confidence",
         surely_above(["CAKE_HM"], ["GMM1", "GMM2", "GMM3"]),
     ),

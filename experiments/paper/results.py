@@ -1,4 +1,4 @@
-"""What an experiment is, and its CSV: our numbers beside the printed ones, one finished data set at a time."""
+"""What an experiment is, and its CSV: our numbers and the printed ones, one finished data set at a time."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def draw(frame: pd.DataFrame) -> Any:
 
 
 EXPERIMENT = Experiment(
-    title="Figure: runtime against R and n, measured anew",
+    title="Figure: runtime against R and n, measured again",
     run=run,
     keys=("dataset", "size", "quantity"),
     sets=tuple(SWEEPS),

@@ -43,7 +43,7 @@ def one(name: str, protocol: Protocol, repetition: int) -> dict[tuple[str, str, 
 
 
 EXPERIMENT = Experiment(
-    title="The affine map of silhouettes beside the clip, harmonic scores",
+    title="The affine map of silhouettes compared with the clip, harmonic scores",
     run=repeated(one, KEYS),
     keys=KEYS,
     sets=data.ALL,

@@ -1,4 +1,4 @@
-"""The bounds of the theory section beside simulation: how often what they limit really happens.
+"""The bounds of the theory section, compared with simulation: how often what they limit really happens.
 
 Labels are drawn independently for each run, as the theorems assume. `noise`: Pr[c > τ] of a point
 whose label is uniform on k labels. `ranking`: Pr[c_i < c_j] of two points that keep a label with
@@ -116,7 +116,7 @@ def run(name: str, protocol: Protocol) -> Iterator[dict[str, Any]]:
 
 
 EXPERIMENT = Experiment(
-    title="The bounds of the theory section beside simulation",
+    title="The bounds of the theory section, compared with simulation",
     run=run,
     keys=KEYS,
     sets=tuple(SIMULATIONS),

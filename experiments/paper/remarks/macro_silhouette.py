@@ -99,7 +99,7 @@ def one(name: str, protocol: Protocol, repetition: int) -> dict[tuple[str, str, 
 
 
 EXPERIMENT = Experiment(
-    title="Adaptive filtering by the macro silhouette beside the mean over points",
+    title="Adaptive filtering by the macro silhouette, compared with the mean over points",
     run=repeated(one, KEYS),
     keys=KEYS,
     sets=("S2", "S4", "S6", "Bc", "Dg", "Pd", "Sa"),

@@ -97,7 +97,7 @@ def run(name: str, protocol: Protocol) -> Iterator[dict[str, Any]]:
 
 
 EXPERIMENT = Experiment(
-    title="Alignment to one reference run: quality and time beside all pairs",
+    title="Alignment to one reference run: quality and time compared with all pairs",
     run=run,
     keys=KEYS,
     sets=tuple(name for name in data.ALL if name != "Fm"),

@@ -80,7 +80,7 @@ def fair(name: str, protocol: Protocol) -> Iterator[dict[str, Any]]:
 
 
 EXPERIMENT = Experiment(
-    title="Consensus correctness: CAKE beside fuzzy c-means and local outlier factors",
+    title="Consensus correctness: CAKE compared with fuzzy c-means and local outlier factors",
     run=lambda name, protocol: {"printed": printed, "fair": fair}[protocol.name](name, protocol),
     keys=KEYS,
     causes=COMMON_CAUSES

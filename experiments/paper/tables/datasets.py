@@ -1,4 +1,4 @@
-"""The data table: sizes as stated beside sizes as loaded."""
+"""The data table: sizes as stated and as loaded."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def run(name: str, protocol: Protocol) -> Iterator[dict[str, Any]]:
 
 
 EXPERIMENT = Experiment(
-    title="Confidence of a Gaussian mixture: its posteriors beside CAKE",
+    title="Confidence of a Gaussian mixture: its posteriors compared with CAKE",
     run=run,
     keys=KEYS,
     sets=REAL,

