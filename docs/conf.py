@@ -27,6 +27,7 @@ nb_execution_mode = "cache"
 nb_execution_timeout = 300
 nb_execution_raise_on_error = True
 nb_merge_streams = True
+os.environ.pop("MPLBACKEND", None)  # with a backend set, kernels would show no pictures
 # Embeddings of newsgroups cannot be downloaded; without them that page shows its code alone.
 if not (Path(os.environ.get("CLUSTERTRUST_DATA", "")) / "20newsgroups_minilm.npz").exists():
     nb_execution_excludepatterns = ["cookbook/documents.md"]

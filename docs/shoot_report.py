@@ -9,6 +9,7 @@ pictures are taken again when the page looks different, not by every build.
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import re
 import shutil
@@ -20,6 +21,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from click.testing import CliRunner
+from PIL import Image
 from playwright.sync_api import sync_playwright
 from sklearn.datasets import load_iris, load_wine
 from sklearn.decomposition import TruncatedSVD
@@ -91,15 +93,49 @@ def write_pages() -> None:
 
 def shoot(browser: Any, name: str, height: int, *acts: Callable[[Any], None]) -> None:
     """Open a page, do something on it, and take its picture."""
-    size = {"width": 1240, "height": height}
-    page = browser.new_page(viewport=size, color_scheme="light")
-    page.goto(Path(f"{name}.html").resolve().as_uri())
-    page.wait_for_timeout(800)
+    page = visit(browser, name, 1240, height)
     for act in acts:
         act(page)
     page.wait_for_timeout(300)
     page.screenshot(path=IMAGES / f"report-{name}.png")
     page.close()
+
+
+def visit(browser: Any, name: str, width: int, height: int, **look: Any) -> Any:
+    """Open a page in a window of this size."""
+    size = {"width": width, "height": height}
+    page = browser.new_page(viewport=size, **{"color_scheme": "light"} | look)
+    page.goto(Path(f"{name}.html").resolve().as_uri())
+    page.wait_for_timeout(800)
+    return page
+
+
+def shoot_row(browser: Any) -> None:
+    """Take the picture of the panel on the most doubtful row."""
+    page = visit(browser, "review", 1240, 720)
+    page.locator("#points tbody button").first.click()
+    page.locator("#scatter-title").evaluate("(title) => title.scrollIntoView()")
+    page.wait_for_timeout(300)
+    page.screenshot(path=IMAGES / "report-row.png")
+    page.close()
+
+
+def shoot_phones(browser: Any) -> None:
+    """Take three screens of a phone in the dark, side by side."""
+    page = visit(browser, "review", 390, 800, color_scheme="dark", device_scale_factor=1.5)
+    screens = []
+    for heading in ("title", "columns-title", "clusters-title"):
+        page.locator(f"#{heading}").evaluate(
+            "(one) => one.scrollIntoView({ block: 'start' })"
+        )
+        page.wait_for_timeout(300)
+        screens.append(Image.open(io.BytesIO(page.screenshot())))
+    page.close()
+    width, height = screens[0].size
+    strip = Image.new("RGB", (3 * width + 2 * 24, height), "#808995")
+    for place, screen in enumerate(screens):
+        strip.paste(screen, (place * (width + 24), 0))
+    strip.save(IMAGES / "report-phone.png")
 
 
 def answer(page: Any) -> None:
@@ -133,7 +169,11 @@ def main() -> None:
         shoot(browser, "text", 900, choose_second)
         shoot(browser, "noise", 560)
         shoot(browser, "choose-k", 860)
-        page = browser.new_page(viewport={"width": 700, "height": 260})
+        shoot_row(browser)
+        shoot_phones(browser)
+        page = browser.new_page(
+            viewport={"width": 700, "height": 260}, device_scale_factor=1.5
+        )
         wine = load_wine(as_frame=True).data
         cake = CAKE(3, random_state=0).fit((wine - wine.mean()) / wine.std(ddof=0))
         page.set_content(f'<body style="font: 14px sans-serif">{cake._repr_html_()}')
