@@ -105,16 +105,18 @@ def lay_out(
 
 def assign(
     points: tuple[AnyFloats, AnyFloats, AnyFloats],
-    runs: tuple[Ints, AnyFloats, AnyFloats, AnyFloats, Floats],
+    runs: tuple[Ints, AnyFloats, AnyFloats, AnyFloats, Floats, AnyFloats],
     part: tuple[int, int],
-    labels: Ints,
+    known: tuple[Ints, AnyFloats],
     moved: tuple[Floats, Floats, Ints, Ints],
 ) -> None:
     """Labels of the nearest centres for the tiles part[0]:part[1], in all active runs.
 
     Centres are read in float64 alone, and features are added one by one, as where the compiled
-    kernel compares in float64. `moved` gathers what clusters gained and lost.
+    kernel compares in float64, and all points are compared. `moved` gathers what clusters gained
+    and lost.
     """
+    labels, _ = known
     middle, sums, counts, changed = moved
     low = part[0] * TILE
     X = np.asarray(points[0][low : part[1] * TILE], dtype=np.float64)

@@ -6,17 +6,23 @@ does. So a label is always that of the least `squared_length`, on every processo
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from clustertrust.kernels._numba.compiling import TILE, compiled, strictly
+from clustertrust.kernels._numba.compiling import TILE, compiled, inner, inner_strictly
 
 # Half the distance between 1 and the next number.
 _ROUNDING = np.float32(2.0**-24)
 # Above what is lost where numbers are too small for float32.
 _LEAST = np.float32(1e-30)
+# Of a distance: far above what is lost by adding up how centres drift.
+_SLACK = np.float32(1e-5)
+# Read for all runs while they are in the cache.
+_TILES = 8
 
 
-@strictly
+@inner_strictly
 def squared_length(x, c):  # type: ignore[no-untyped-def]
     """|x - c|², feature by feature."""
     total = 0.0
@@ -48,7 +54,7 @@ def lay_out(X, middle, scale, part, tiles, lengths):  # type: ignore[no-untyped-
     return total
 
 
-@compiled
+@inner
 def half_squares(rows, halves, columns, out):  # type: ignore[no-untyped-def]
     """out[i, p] = halves[i] - rows[i] · columns[:, p], which is (|x - c|² - |x|²) / 2.
 
@@ -73,22 +79,24 @@ def half_squares(rows, halves, columns, out):  # type: ignore[no-untyped-def]
                 out[i3, p] -= d0 * x0 + d1 * x1 + d2 * x2 + d3 * x3
 
 
-@compiled
+@inner
 def _two_least(tile, k, least, second, nearest):  # type: ignore[no-untyped-def]
     """The least and second least of the first k rows of a tile, and where the least is."""
+    row = tile[0]
     for p in range(TILE):
-        least[p], second[p], nearest[p] = tile[0, p], np.inf, 0
+        least[p], second[p], nearest[p] = row[p], np.inf, 0
     for c in range(1, k):
-        code = np.int32(c)
+        code, row = np.int32(c), tile[c]
         for p in range(TILE):
-            value, before = tile[c, p], least[p]
-            larger = max(value, before)
-            second[p] = min(larger, second[p])
-            nearest[p] = code if value < before else nearest[p]
-            least[p] = min(value, before)
+            value, before = row[p], least[p]
+            is_less = value < before
+            larger = before if is_less else value
+            second[p] = larger if larger < second[p] else second[p]
+            nearest[p] = code if is_less else nearest[p]
+            least[p] = value if is_less else before
 
 
-@compiled
+@inner
 def _close_call(x, tile, p, nearest, error, lengths, centers):  # type: ignore[no-untyped-def]
     """The nearest centre by float64, of those that rounding leaves in question; first on ties."""
     c = nearest
@@ -102,79 +110,147 @@ def _close_call(x, tile, p, nearest, error, lengths, centers):  # type: ignore[n
     return best
 
 
-@compiled
-def _label_tile(points, t, run, buffers):  # type: ignore[no-untyped-def]
-    """The nearest centre of each point of tile t, into buffers[3].
+@inner
+def _label_tile(X, which, here, run, buffers):  # type: ignore[no-untyped-def]
+    """The nearest centre of each point, and by how much a rival centre is farther, at least.
 
-    The error of a product of d numbers is at most d roundings of the product of the norms, in any
-    order; six more allow for the rounding of points, centres and `halves`.
+    `which` are the points, and `here` where they are: (d', TILE), and their norms. The error of a
+    product of d numbers is at most d roundings of the product of the norms, in any order; six more
+    allow for the rounding of points, centres and `halves`.
     """
-    X, tiles, lengths = points
+    columns, near = here
     rows, halves, sizes, centers = run
-    tile, least, second, nearest = buffers
-    half_squares(rows, halves, tiles[t], tile)
+    tile, least, second, ahead, nearest = buffers
+    half_squares(rows, halves, columns, tile)
     k = centers.shape[0]
     _two_least(tile, k, least, second, nearest)
     error = np.float32(1.1 * (X.shape[1] + 6)) * _ROUNDING
     reach = np.float32(0)
     for c in range(k):
-        reach = max(reach, sizes[c])
-    near = lengths[t * TILE : (t + 1) * TILE]
-    doubtful = 0
+        reach = sizes[c] if sizes[c] > reach else reach
+    one, two = np.float32(1), np.float32(2)
     for p in range(TILE):
-        margin = 2 * error * reach * (near[p] + reach) + 2 * _LEAST
-        doubtful += second[p] - least[p] <= margin
-    if doubtful > 0:
-        for p in range(min(TILE, X.shape[0] - t * TILE)):
-            margin = 2 * error * reach * (near[p] + reach) + 2 * _LEAST
-            if second[p] - least[p] <= margin:
-                x = X[t * TILE + p]
-                nearest[p] = _close_call(x, tile, p, nearest[p], (error, near[p]), sizes, centers)
+        length = near[p]
+        margin = two * error * reach * (length + reach) + two * _LEAST
+        apart = second[p] - least[p] - margin  # of half the squares
+        most = length * length * (one + _SLACK) + two * margin
+        other, own = two * second[p] + most, two * least[p] + most
+        both = np.sqrt(other if other > _LEAST else _LEAST) + np.sqrt(
+            own if own > _LEAST else _LEAST
+        )
+        second[p] = apart
+        ahead[p] = two * apart / both - _SLACK * both
+    for p in range(which.size):
+        if second[p] <= 0:
+            known = (error, near[p])
+            nearest[p] = _close_call(X[which[p]], tile, p, nearest[p], known, sizes, centers)
+
+
+@inner_strictly
+def _update(X, which, found, known, drift, moved):  # type: ignore[no-untyped-def]
+    """Write labels and how long they hold; add points that changed to what clusters gained."""
+    nearest, ahead = found
+    labels, until = known
+    middle, sums, counts = moved
+    changed = 0
+    for p in range(which.size):
+        i, new = which[p], nearest[p]
+        old = labels[i]
+        until[i] = ahead[p] + drift[new]
+        if old == new:
+            continue
+        changed += 1
+        labels[i] = new
+        x = X[i]
+        counts[new] += 1
+        gains = sums[new]
+        for f in range(gains.size):
+            gains[f] += np.float64(x[f]) - middle[f]
+        if old >= 0:
+            counts[old] -= 1
+            losses = sums[old]
+            for f in range(losses.size):
+                losses[f] -= np.float64(x[f]) - middle[f]
+    return changed
+
+
+@inner
+def _choose(low, high, known, drift, chosen):  # type: ignore[no-untyped-def]
+    """The points low:high whose label may not hold, or all if these are most, and their number."""
+    labels, until = known
+    count = 0
+    for i in range(low, high):
+        chosen[count] = i
+        label = labels[i] if labels[i] > 0 else 0
+        count += until[i] <= drift[label]
+    if 2 * count > high - low:
+        count = high - low
+        for p in range(count):
+            chosen[p] = low + p
+    return count
 
 
 @compiled
-def assign(points, runs, part, labels, moved):  # type: ignore[no-untyped-def]
+def _assign(points, runs, part, known, moved, scratch):  # type: ignore[no-untyped-def]
+    X, tiles, flat, lengths = points
+    active, rows, halves, sizes, centers, drifts = runs
+    labels, until = known
+    middle, sums, counts, changed = moved
+    tile, columns, least, second, ahead, near, nearest, chosen = scratch
+    buffers = (tile, least, second, ahead, nearest)
+    step = columns.size
+    for low in range(part[0], part[1], _TILES):
+        high = low + _TILES if low + _TILES < part[1] else part[1]
+        last = high * TILE if high * TILE < X.shape[0] else X.shape[0]
+        for a in range(active.size):
+            mine = (labels[active[a]], until[active[a]])
+            count = _choose(low * TILE, last, mine, drifts[a], chosen)
+            for first in range(0, count, TILE):
+                which = chosen[first : first + TILE if first + TILE < count else count]
+                start, here = which[0], (columns, near)
+                is_whole = start % TILE == 0 and which[which.size - 1] - start == TILE - 1
+                if is_whole and which.size == TILE:
+                    here = (tiles[start // TILE], lengths[start : start + TILE])
+                else:
+                    for p in range(which.size):
+                        near[p] = lengths[which[p]]
+                    for f in range(columns.shape[0]):
+                        column, offset = columns[f], f * TILE
+                        for p in range(which.size):
+                            t = which[p] // TILE
+                            column[p] = flat[t * step + offset + (which[p] - t * TILE)]
+                run = (rows[a], halves[a], sizes[a], centers[a])
+                _label_tile(X, which, here, run, buffers)
+                found, moves = (nearest, ahead), (middle, sums[a], counts[a])
+                changed[a] += _update(X, which, found, mine, drifts[a], moves)
+
+
+def assign(
+    points: tuple[Any, ...],
+    runs: tuple[Any, ...],
+    part: tuple[int, int],
+    known: tuple[Any, Any],
+    moved: tuple[Any, ...],
+) -> None:
     """Labels of the nearest centres for the tiles part[0]:part[1], in all active runs.
 
     `runs`: the active ones, their centres in float32 (A, k', d') with half squares and norms
-    (A, k'), and in float64 (A, k, d). `moved`: sums of the points that a cluster gained, less those
-    that it lost (A, k, d), or none of their features, the same for their number (A, k), and how
-    many changed (A,). A tile is read once for all runs. O(n A k d), and O(d) for each change.
+    (A, k'), in float64 (A, k, d), and how far they have drifted (A, k). `known`: labels (R, n), and
+    the drift (R, n) up to which a label holds: only points beyond it are compared with the centres.
+    `moved`: sums of the points that a cluster gained, less those that it lost (A, k, d), or none of
+    their features, the same for their number (A, k), and how many changed (A,). A few tiles are
+    read for all runs while they are in the cache. O(n A k d), and O(d) for each change.
     """
-    X = points[0]
-    active, rows, halves, sizes, centers = runs
-    middle, sums, counts, changed = moved
-    tile = np.empty((rows.shape[1], TILE), dtype=np.float32)
-    least, second = np.empty(TILE, dtype=np.float32), np.empty(TILE, dtype=np.float32)
-    nearest = np.empty(TILE, dtype=np.int32)
-    for t in range(part[0], part[1]):
-        low = t * TILE
-        here = min(TILE, X.shape[0] - low)
-        for a in range(active.size):
-            run = (rows[a], halves[a], sizes[a], centers[a])
-            _label_tile(points, t, run, (tile, least, second, nearest))
-            before = labels[active[a]]
-            differ = 0
-            for p in range(here):
-                differ += before[low + p] != nearest[p]
-            if differ == 0:
-                continue
-            changed[a] += differ
-            for p in range(here):
-                old, new = before[low + p], nearest[p]
-                if old == new:
-                    continue
-                before[low + p] = new
-                x = X[low + p]
-                counts[a, new] += 1
-                gains = sums[a, new]
-                for f in range(gains.size):
-                    gains[f] += np.float64(x[f]) - middle[f]
-                if old >= 0:
-                    counts[a, old] -= 1
-                    losses = sums[a, old]
-                    for f in range(losses.size):
-                        losses[f] -= np.float64(x[f]) - middle[f]
+    X, tiles, lengths = points
+    lines = np.empty((4, TILE), dtype=np.float32)
+    scratch = (
+        np.empty((runs[1].shape[1], TILE), dtype=np.float32),
+        np.zeros(tiles.shape[1:], dtype=np.float32),
+        *lines,
+        np.empty(TILE, dtype=np.int32),
+        np.empty(_TILES * TILE, dtype=np.int64),
+    )
+    _assign((X, tiles, tiles.ravel(), lengths), runs, part, known, moved, scratch)
 
 
 @compiled
