@@ -110,12 +110,12 @@ def test_one_warning_says_so(without_numba):
 
 
 def test_a_person_is_told_once_that_kernels_are_compiled(monkeypatch, capsys, tmp_path):
-    meet = SimpleNamespace(stats=SimpleNamespace(cache_path=str(tmp_path)))
-    _announce_compiling(SimpleNamespace(meet=meet))  # nobody is watching
+    lay_out = SimpleNamespace(stats=SimpleNamespace(cache_path=str(tmp_path)))
+    _announce_compiling(SimpleNamespace(lay_out=lay_out))  # nobody is watching
     assert capsys.readouterr().err == ""
     monkeypatch.setattr("os.isatty", lambda _: True)
-    _announce_compiling(SimpleNamespace(meet=meet))
+    _announce_compiling(SimpleNamespace(lay_out=lay_out))
     assert "compiling" in capsys.readouterr().err
     (tmp_path / "meet.nbi").touch()
-    _announce_compiling(SimpleNamespace(meet=meet))
+    _announce_compiling(SimpleNamespace(lay_out=lay_out))
     assert capsys.readouterr().err == ""

@@ -44,7 +44,7 @@ def _choose() -> ModuleType:
 
 def _announce_compiling(module: ModuleType) -> None:
     """Tell a person at a terminal why the first fit takes longer: no kernel is in Numba's cache."""
-    folder = module.meet.stats.cache_path
+    folder = module.lay_out.stats.cache_path
     is_watched = sys.stderr is not None and os.isatty(2)
     if is_watched and not (folder and any(Path(folder).glob("*.nbi"))):
         print(  # noqa: T201

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core import caching
+from numba.misc import appdirs
 
 # Views of rows, as in the kernels, have indices that cannot be negative; with sums of indices in
 # their place Numba would check for that in the innermost loops, which keeps them out of the vector
@@ -17,6 +23,55 @@ _REGROUP = {"reassoc", "contract", "nsz"}
 # Points a tile. A tile of 20 features then fills two thirds of a first-level cache, a tile of
 # distances an eighth of a second-level one.
 TILE = 128
+
+
+class _SharedFolder(caching._CacheLocator):  # type: ignore[misc]
+    """Numba's folder of the user, the same for all environments with these kernels and this Numba.
+
+    Numba itself keeps machine code beside each installed copy of a file, and trusts it by the
+    file's date. It adds processor, Python and types of arguments to the key in either case.
+    """
+
+    def get_cache_path(self) -> str:
+        """Return the folder."""
+        user = appdirs.AppDirs(appname="numba", appauthor=False).user_cache_dir
+        return str(Path(numba.config.CACHE_DIR or user, f"clustertrust-{_contents()}"))
+
+    def get_source_stamp(self) -> str:
+        """Return what the code depends on: a change in any kernel makes all of it stale."""
+        return _contents()
+
+    def get_disambiguator(self) -> str:
+        """Return nothing: names of kernels differ."""
+        return ""
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> _SharedFolder | None:
+        """Return the folder, or None where it cannot be written to."""
+        locator = cls()
+        try:
+            locator.ensure_cache_path()
+        except OSError:
+            return None
+        return locator
+
+
+@functools.cache
+def _contents() -> str:
+    """Return a hash of all kernels and of Numba's version."""
+    hashed = hashlib.sha256(numba.__version__.encode())
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        hashed.update(path.read_bytes())
+    return hashed.hexdigest()[:16]
+
+
+class _Cache(caching.CompileResultCacheImpl):  # type: ignore[misc]
+    # Numba's own places where the user's folder is read-only: beside the files.
+    _locator_classes = [_SharedFolder, *caching.CompileResultCacheImpl._locator_classes]
+
+
+class _FunctionCache(caching.FunctionCache):  # type: ignore[misc]
+    _impl_class = _Cache
 
 
 # Nobody asks for the address of a kernel, and to make it callable from C takes time.
@@ -32,10 +87,10 @@ def compiled(function: Callable[..., Any], fastmath: set[str] | bool = _REGROUP)
 
     Keep the machine code on disk where some folder can be written to.
     """
-    try:
-        return numba.njit(**_OPTIONS, cache=True, fastmath=fastmath)(function)
-    except RuntimeError:  # no folder for the cache
-        return numba.njit(**_OPTIONS, fastmath=fastmath)(function)
+    kernel: Any = numba.njit(**_OPTIONS, fastmath=fastmath)(function)
+    with suppress(RuntimeError):  # no folder for the cache
+        kernel._cache = _FunctionCache(function)
+    return kernel
 
 
 def strictly(function: Callable[..., Any]) -> Any:
@@ -45,7 +100,7 @@ def strictly(function: Callable[..., Any]) -> Any:
 
 def inner(function: Callable[..., Any], fastmath: set[str] | bool = _REGROUP) -> Any:
     """Compile as part of the kernels that call it; Python cannot."""
-    options = _OPTIONS | {"no_cpython_wrapper": True}
+    options = _OPTIONS | {"no_cpython_wrapper": True, "inline": "always" if fastmath else "never"}
     return numba.njit(**options, fastmath=fastmath)(function)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from clustertrust._types import AnyFloats, Floats, Ints
 from clustertrust.kernels._numba.compiling import TILE, compiled, inner, inner_strictly
 
 # Half the distance between 1 and the next number.
@@ -42,7 +43,7 @@ def lay_out(X, middle, scale, part, tiles, lengths):  # type: ignore[no-untyped-
     total = 0.0
     for t in range(part[0], part[1]):
         tile = tiles[t]
-        for p in range(min(TILE, n - t * TILE)):
+        for p in range(TILE if n - t * TILE > TILE else n - t * TILE):
             x = X[t * TILE + p]
             square = 0.0
             for f in range(d):
@@ -253,24 +254,22 @@ def assign(
     _assign((X, tiles, tiles.ravel(), lengths), runs, part, known, moved, scratch)
 
 
-@compiled
-def candidate_sums(X, middle, centers, closest, part, sums):  # type: ignore[no-untyped-def]
-    """One step of k-means++ for all runs and the tiles part[0]:part[1].
+@inner
+def _nearer(a, b):  # type: ignore[no-untyped-def]
+    """The smaller of two squares; b may be below 0 by rounding."""
+    b = b if b > 0.0 else 0.0
+    return a if a < b else b
 
-    `centers` (B (1 + c) and more, d') are, run by run, the one that was chosen last and c
-    candidates, minus `middle`, and half their squares. `closest` (B, n) is brought up to the
-    former, and sums[b, t, j] is Σ of the squared distances to the nearest centre if candidate j
-    were one. O(n B c d).
-    """
+
+@compiled
+def _candidate_sums(X, middle, centers, closest, part, sums, scratch):  # type: ignore[no-untyped-def]
     rows, halves = centers
     n, d = X.shape
     each = 1 + sums.shape[2]
-    columns = np.zeros((rows.shape[1], TILE))
-    tile = np.empty((rows.shape[0], TILE))
-    squares = np.empty(TILE)
+    columns, tile, squares = scratch
     for t in range(part[0], part[1]):
         low = t * TILE
-        here = min(TILE, n - low)
+        here = TILE if n - low > TILE else n - low
         for p in range(here):
             x = X[low + p]
             square = 0.0
@@ -284,42 +283,68 @@ def candidate_sums(X, middle, centers, closest, part, sums):  # type: ignore[no-
             known = closest[b, low : low + here]
             chosen = tile[b * each]
             for p in range(here):
-                known[p] = min(known[p], max(0.0, 2 * chosen[p] + squares[p]))
+                known[p] = _nearer(known[p], 2 * chosen[p] + squares[p])
             for j in range(1, each):
                 candidate = tile[b * each + j]
                 total = 0.0
                 for p in range(here):
-                    total += min(known[p], max(0.0, 2 * candidate[p] + squares[p]))
+                    total += _nearer(known[p], 2 * candidate[p] + squares[p])
                 sums[b, t, j - 1] = total
 
 
-@compiled
-def locate(X, middle, last, closest, sums, draws):  # type: ignore[no-untyped-def]
-    """Where the squared distances of each run, added up in order, reach the values `draws` (B, c).
+def candidate_sums(
+    X: AnyFloats,
+    middle: Floats,
+    centers: tuple[Floats, Floats],
+    closest: Floats,
+    part: tuple[int, int],
+    sums: Floats,
+) -> None:
+    """One step of k-means++ for all runs and the tiles part[0]:part[1].
 
-    `sums` (B, t) are those of the tiles; `closest` (B, n) still lacks the centres `last` (B, d).
-    Returns the points (B, c), and by how little a value misses another point (B, c).
+    `centers` (B (1 + c) and more, d') are, run by run, the one that was chosen last and c
+    candidates, minus `middle`, and half their squares. `closest` (B, n) is brought up to the
+    former, and sums[b, t, j] is Σ of the squared distances to the nearest centre if candidate j
+    were one. O(n B c d).
     """
+    rows = centers[0]
+    scratch = (np.zeros((rows.shape[1], TILE)), np.empty((len(rows), TILE)), np.empty(TILE))
+    _candidate_sums(X, middle, centers, closest, part, sums, scratch)
+
+
+@compiled
+def _locate(X, middle, last, closest, sums, draws, out, gap):  # type: ignore[no-untyped-def]
     n, d = X.shape
-    out = np.empty(draws.shape, dtype=np.int64)
-    gap = np.empty(draws.shape)
     for b in range(draws.shape[0]):
         for j in range(draws.shape[1]):
             value, total, t = draws[b, j], 0.0, 0
             while t < sums.shape[1] - 1 and total + sums[b, t] < value:
                 total += sums[b, t]
                 t += 1
-            high = min((t + 1) * TILE, n)
+            high = (t + 1) * TILE if (t + 1) * TILE < n else n
             for i in range(t * TILE, high):
                 square = 0.0
                 for f in range(d):
-                    square += (X[i, f] - middle[f] - last[b, f]) ** 2
+                    difference = X[i, f] - middle[f] - last[b, f]
+                    square += difference * difference
                 before = total
-                total += min(closest[b, i], square)
+                total += _nearer(closest[b, i], square)
                 if total >= value or i == high - 1:
                     out[b, j] = i
                     below = value - before if i > 0 else np.inf
                     above = total - value if i < n - 1 else np.inf
-                    gap[b, j] = min(below, above)
+                    gap[b, j] = below if below < above else above
                     break
+
+
+def locate(
+    X: AnyFloats, middle: Floats, last: Floats, closest: Floats, sums: Floats, draws: Floats
+) -> tuple[Ints, Floats]:
+    """Where the squared distances of each run, added up in order, reach the values `draws` (B, c).
+
+    `sums` (B, t) are those of the tiles; `closest` (B, n) still lacks the centres `last` (B, d).
+    Returns the points (B, c), and by how little a value misses another point (B, c).
+    """
+    out, gap = np.empty(draws.shape, dtype=np.int64), np.empty(draws.shape)
+    _locate(X, middle, last, closest, sums, draws, out, gap)
     return out, gap
