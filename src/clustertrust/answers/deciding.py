@@ -108,8 +108,8 @@ class Decision:
             if self.answers.rounds > 1:
                 together = max(1 - self.answers.rounds * self.delta, 0.0)
                 text += (
-                    f" This is look {self.answers.rounds} at these rows: for all looks together "
-                    f"the confidence is {_percent(together)}."
+                    f" This is decision {self.answers.rounds} about these rows: for all decisions "
+                    f"together the confidence is {_percent(together)}."
                 )
             return text
         if self.cut is None:
