@@ -309,6 +309,12 @@ def _problems(
             problems.append(Problem(Message(f"{{use=}}{literal(problem)}", {"use": column.name})))
     if problems:
         return problems
+    if not plan.used and len(names) == 1 and " " in names[0].strip():
+        remedy = Message(
+            "If it has several, put commas or tabs between them, and quotes around values that "
+            "hold blanks."
+        )
+        return [Problem(remedy.after(f"The table was read as one column, {names[0]!r}. "))]
     if not plan.used:
         reasons = "; ".join(f"{c.name}: {c.reason or c.kind}" for c in plan.columns[:12])
         usable = [c for c in plan.columns if c.override_hint and c.kind not in ("id", "constant")]
@@ -328,8 +334,8 @@ def _few_values(plan: TablePlan, frame: pd.DataFrame) -> list[Problem]:
     values = plan.apply(frame).drop_duplicates()
     if len(frame) <= 2 * FEW or len(values) > FEW or len(plan.columns) == 1:
         return []
-    ignored = [c.name for c in plan.columns if c.use == "ignored"]
-    others = f" Not used: {', '.join(ignored[:12])}." if ignored else ""
+    ignored = [f"{c.name} ({c.reason})" for c in plan.columns if c.use == "ignored"]
+    others = f" Not used: {listed(ignored, 12)}." if ignored else ""
     text = (
         f"Only the column {column.name!r} with {len(values)} different values is left: the "
         f"clusters would be its values, each with a score of 1.{others}"
@@ -345,15 +351,15 @@ def _warnings(plan: TablePlan, frame: pd.DataFrame) -> list[str]:
     """Return what a user should not overlook."""
     n = max(len(frame), 1)
     loud = [
-        f"{column.name} {column.n_missing / n:.0%}"
+        f"{column.name} ({column.n_missing / n:.0%})"
         for column in plan.used
         if column.n_missing > LOUD * n
     ]
     warnings = []
     if loud and plan.missing not in ("drop", "skip"):
         warnings.append(
-            f"More than {LOUD:.0%} of the values are missing in {', '.join(loud[:12])}; scores "
-            "rest on what was put in their place."
+            f"More than {LOUD:.0%} of the values are missing in {listed(loud, 12)}; scores depend "
+            "on what was filled in."
         )
     X = plan.apply(frame)
     forms = len(X.drop_duplicates()) if len(X) >= 100 else len(X)
