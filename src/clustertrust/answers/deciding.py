@@ -42,8 +42,8 @@ class Decision:
     Attributes
     ----------
     kept : (n,) mask of the points to keep
-    labels : (n,) label of each point, corrected where a person said so; also where it is not kept,
-        probably wrong, and another label was named for points like it
+    labels : (n,) label of each point, corrected where a person named another one, and for dropped
+        points that are probably wrong if another label was named for similar points
     learned : LearnedConfidence from all answers: `scores`, `interval`, `by_cluster`
     cut : the test of the guarantee; None if no point was drawn at random
     risk, delta : as asked for
