@@ -20,8 +20,9 @@ from clustertrust.columns import beside_results
 from clustertrust.files.columns import check_there
 from clustertrust.tables import ColumnPlan, TablePlan, TablePreparer
 from clustertrust.tables.column import warn_of_unread
-from clustertrust.tables.looking import did_you_mean, odd_rows
+from clustertrust.tables.looking import did_you_mean
 from clustertrust.tables.problems import TablePlanError
+from clustertrust.tables.rows import odd_rows
 from clustertrust.tables.values import listed
 
 

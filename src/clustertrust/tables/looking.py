@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,18 +15,16 @@ from clustertrust.tables.doubts import with_doubts
 from clustertrust.tables.kinds import COUNTING, ColumnChoices, NumberFormat, Source, kind_of
 from clustertrust.tables.plan import (
     ENCODINGS,
-    LEFT_OUT,
     MISSING_RULES,
     SCALES,
     TablePlan,
     override,
 )
 from clustertrust.tables.problems import Problem
-from clustertrust.tables.rows import DRAWN, HEAD, LookedAt
+from clustertrust.tables.rows import DRAWN, HEAD, LookedAt, odd_rows
 from clustertrust.tables.siblings import treated_alike
 from clustertrust.tables.units import with_scale
 from clustertrust.tables.values import (
-    as_numbers,
     decimal_of,
     is_number,
     known_texts,
@@ -46,8 +43,6 @@ COPIES = 0.01
 WIDE = 1000
 # Columns miss as many values as another if their shares differ by less.
 SAME_GAPS = 0.1
-TOTALS = {"total", "totals", "grand total", "sum", "subtotal", "average", "mean", "all", "overall"}
-TOTALS |= {"summe", "gesamt", "insgesamt", "mittelwert", "durchschnitt"}
 
 
 def look(
@@ -231,48 +226,6 @@ def _decimal(frame: pd.DataFrame, choices: ColumnChoices) -> str:
     return "," if "," in marks and "." not in marks else "."
 
 
-# Rows
-
-
-def odd_rows(frame: pd.DataFrame, number_format: Any) -> list[tuple[int, str]]:
-    """Return positions and reasons of rows that are no points: first units, last totals."""
-    text = [j for j, kind in enumerate(frame.dtypes) if not pd.api.types.is_numeric_dtype(kind)]
-    if not text or len(frame) < 4:
-        return []
-    rows = [(0, f"{LEFT_OUT}units")] if _has_units(frame, text, number_format) else []
-    for row in range(len(frame) - 1, max(len(frame) - 4, 0), -1):
-        cells = known_texts(frame.iloc[row, text].astype(object)).dropna().str.casefold()
-        if not any(cell.rstrip(":") in TOTALS for cell in cells):
-            break
-        others = frame.iloc[: len(frame) - 3, text].astype(str).apply(lambda c: c.str.casefold())
-        # Then it is a word of the table's own.
-        if others.isin(TOTALS).any(axis=None):
-            break
-        rows.append((row, f"{LEFT_OUT}total row"))
-    return sorted(rows)
-
-
-def _has_units(frame: pd.DataFrame, text: Sequence[int], number_format: Any) -> bool:
-    """Return whether the first row holds units: only it keeps columns from being numbers."""
-    changed = 0
-    for j in text:
-        texts = known_texts(frame.iloc[:, j], number_format.na)
-        rest = texts.iloc[1:].dropna()
-        are_numbers = as_numbers(
-            rest.head(200), number_format.decimal, number_format.thousands
-        ).notna()
-        if rest.empty or not are_numbers.all():
-            continue
-        first = texts.iloc[0]
-        if not isinstance(first, str):
-            continue
-        if as_numbers(texts.iloc[:1], number_format.decimal, number_format.thousands).notna().all():
-            return False
-        changed += 1
-    numbers = [j for j in range(frame.shape[1]) if j not in set(text)]
-    return changed >= 1 and bool(frame.iloc[0, numbers].isna().all())
-
-
 # What is wrong
 
 
@@ -310,11 +263,11 @@ def _problems(
     if problems:
         return problems
     if not plan.used and len(names) == 1 and " " in names[0].strip():
-        remedy = Message(
+        text = Message(
             "If it has several, put commas or tabs between them, and quotes around values that "
             "hold blanks."
         )
-        return [Problem(remedy.after(f"The table was read as one column, {names[0]!r}. "))]
+        return [Problem(text.after(f"The table was read as one column, {names[0]!r}. "))]
     if not plan.used:
         reasons = "; ".join(f"{c.name}: {c.reason or c.kind}" for c in plan.columns[:12])
         usable = [c for c in plan.columns if c.override_hint and c.kind not in ("id", "constant")]

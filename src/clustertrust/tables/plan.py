@@ -21,6 +21,7 @@ from clustertrust._validation.arguments import check_choice
 from clustertrust._validation.frames import check_whole_numbers
 from clustertrust.tables.column import ColumnPlan, column_from_json, numbers_of, one_hot
 from clustertrust.tables.problems import Problem
+from clustertrust.tables.rows import LEFT_OUT
 from clustertrust.tables.stored import check_keys
 from clustertrust.tables.values import as_categories, is_number, listed
 
@@ -28,7 +29,6 @@ from clustertrust.tables.values import as_categories, is_number, listed
 # Gower's distance takes them.
 ENCODINGS = ("auto", "onehot", "drop", "match")
 MISSING_RULES = ("auto", "mean", "drop", "skip")
-LEFT_OUT = "left out: "  # what the reasons of rows that are not clustered begin with
 MISSING_VALUES = f"{LEFT_OUT}missing values"
 # Why a person should check a column that may be what clusters are compared with.
 KNOWN_ANSWER = "it may be the known answer, and is used like the others"
