@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from clustertrust.files.columns import UNNAMED
-from clustertrust.files.delimited import check_unique, rewound
+from clustertrust.files.delimited import distinct, rewound
 from clustertrust.files.errors import TableError
 from clustertrust.files.layout import titles_above
 from clustertrust.files.memory import check_memory, needed
@@ -46,9 +46,10 @@ def read_sheet(source: Any, reading: Reading, *, engine: str) -> Table:
     skip = _names_at(cells) if reading.skip_rows is None else reading.skip_rows
     first = enumerate(cells.iloc[skip])
     names = [f"{UNNAMED}{j}" if pd.isna(name) else str(name) for j, name in first]
-    check_unique(names)
+    names, renamed = distinct(names)
     frame = cells.iloc[skip + 1 :].set_axis(names, axis=1).reset_index(drop=True)
     notes = [f"sheet {sheet!r}"] if len(book.sheet_names) > 1 else []
+    notes += [renamed] * bool(renamed)
     notes += [f"{skip} line{'s' * (skip > 1)} above the names left out"] if skip else []
     return Table(frame.infer_objects(), notes=tuple(notes))
 
