@@ -9,6 +9,7 @@ point is drawn, scikit-learn draws the start of that run.
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +29,22 @@ FEW_POINTS = 1024
 # Of these, runs that a thread takes at a time
 RUNS = 4
 _ROUNDING = 2.0**-53
+
+
+class _Stream(threading.local):
+    """Random numbers of each thread: to make new ones takes longer than to draw a start."""
+
+    def __init__(self) -> None:
+        self.numbers = np.random.RandomState(0)
+
+
+_stream = _Stream()
+
+
+def _seeded(seed: int) -> np.random.RandomState:
+    """Return the numbers of `RandomState(seed)`, for use at once."""
+    _stream.numbers.seed(seed)
+    return _stream.numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,13 +84,13 @@ class Starts:
 
     def _random(self, k: int, seed: int) -> Ints:
         """`choice` without replacement: it draws again only where a point was drawn twice."""
-        stream = np.random.RandomState(seed)
+        stream = _seeded(seed)
         chosen = self._shares.searchsorted(stream.random_sample(k), side="right")
         if np.unique(chosen).size == k:
             return np.asarray(chosen)
         weights = np.ones(len(self.X), dtype=self.X.dtype)
         shares = weights / weights.sum()
-        stream = np.random.RandomState(seed)
+        stream = _seeded(seed)
         return np.asarray(stream.choice(len(self.X), size=k, replace=False, p=shares))
 
     def _by_sklearn(self, k: int, seed: int) -> Ints:
@@ -85,7 +102,7 @@ class Starts:
         """Return the positions of a batch of runs."""
         trials = 2 + int(np.log(k))
         size = 1 + (k - 1) * trials
-        uniform = np.array([np.random.RandomState(seed).random_sample(size) for seed in seeds])
+        uniform = np.array([_seeded(seed).random_sample(size) for seed in seeds])
         first: Ints = self._shares.searchsorted(uniform[:, 0], side="right")
         draws = uniform[:, 1:].reshape(len(seeds), k - 1, trials)
         draw = self._one_by_one if len(self.X) <= FEW_POINTS else self._in_step
