@@ -117,7 +117,7 @@ class Cells(Clusters):
         """(K,) points in each cluster of each run, integers."""
         cell, run = np.nonzero(self.rows >= 0)
         columns = self.start[run] + self.rows[cell, run]
-        return np.bincount(columns, self.counts[cell], minlength=int(self.start[-1]))
+        return np.asarray(np.bincount(columns, self.counts[cell], int(self.start[-1])), np.float64)
 
     @cached_property
     def order(self) -> Ints:
