@@ -78,11 +78,13 @@ function meter(text, value, shown = fixed(value)) {
   return [element("span", { class: "what" }, text), bar, element("span", { class: "number" }, shown)];
 }
 
-// Every column that was used: of numbers the means of both clusters, of categories how many of each share the value.
+// Every column that was used: of numbers the means of both clusters, of categories how many of each share the value. The
+// cluster that the value speaks for stands out.
 function valueTable(data, row, cluster, rival) {
   const others = [cluster, rival].filter((code) => code >= 0);
-  const line = (name, value, cells) => element("tr", {}, element("th", { scope: "row" }, name),
-    element("td", { class: "number" }, value), ...cells.map((text) => element("td", { class: "number muted" }, text)));
+  // `fits`: how well the value fits each cluster.
+  const line = (name, value, texts, fits) => element("tr", {}, element("th", { scope: "row" }, name), element("td", { class: "number" }, value),
+    ...texts.map((text, j) => element("td", { class: `number ${fits[j] > fits[1 - j] ? "nearer" : "muted"}` }, text)));
   const lines = [];
   const { columns, of, data: values, means } = data.values ?? { columns: [], of: 0 };
   const width = columns.length;
@@ -90,13 +92,14 @@ function valueTable(data, row, cluster, rival) {
   columns.forEach((name, j) => {
     if (categories.some((card) => card.name === name)) return;
     const own = values[row * width + j];
-    lines.push(line(name, Number.isNaN(own) ? "missing" : digits(own), others.map((code) => digits(means[code * width + j]))));
+    const there = others.map((code) => means[code * width + j]);
+    lines.push(line(name, Number.isNaN(own) ? "missing" : digits(own), there.map(brief), there.map((mean) => -Math.abs(own - mean))));
   });
   for (const { name, bars: { codes, counts, texts } } of categories) {
     const bars = texts.length + 1, code = codes[row];
     const total = (group) => counts.subarray(group * bars, group * bars + texts.length).reduce((sum, value) => sum + value, 0);
-    const share = (group) => (code < texts.length ? percent(counts[group * bars + code] / Math.max(1, total(group))) : "–");
-    lines.push(line(name, code < texts.length ? texts[code] : "missing", others.map(share)));
+    const shares = others.map((group) => (code < texts.length ? counts[group * bars + code] / Math.max(1, total(group)) : NaN));
+    lines.push(line(name, code < texts.length ? texts[code] : "missing", shares.map((share) => (Number.isNaN(share) ? "–" : percent(share))), shares));
   }
   if (!lines.length) return [];
   const what = categories.length ? (width ? "mean or share in" : "share in") : "mean of";
@@ -104,7 +107,8 @@ function valueTable(data, row, cluster, rival) {
   const title = width < of ? `Values: the ${width} of ${count(of)} columns in which the clusters differ most` : "Values";
   const top = element("tr", {}, ...head.map((text, j) => element(text ? "th" : "td", { scope: text ? "col" : null, class: j ? "number" : "" }, text)));
   const table = element("table", { class: "values" }, element("thead", {}, top), element("tbody", {}, ...lines));
-  return [element("h3", {}, title), table];
+  const hint = others.length > 1 ? element("p", { class: "hint" }, "Bold: the cluster that the value fits better.") : null;
+  return [element("h3", {}, title), table, ...(hint ? [hint] : [])];
 }
 
 const usedCategories = (data) => data.cards.filter((card) => card.used && card.bars?.kind === "categories");

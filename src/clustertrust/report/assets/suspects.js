@@ -9,7 +9,7 @@ class Suspects {
     $("suspects-card").hidden = !data.audit;
     if (!data.audit) return;
     const { rows, found } = data.audit;
-    $("suspects-title").textContent = rows.length === 0 ? "No label looks wrong" : `${count(rows.length)} ${rows.length === 1 ? "label looks" : "labels look"} wrong`;
+    $("suspects-title").textContent = rows.length ? "Labels to check" : "Verdicts on the clusters";
     $("suspects-said").textContent = found ? `Estimate of wrong labels: ${found}.` : "";
     $("suspects-download").hidden = !rows.length;
     $("suspects-download").addEventListener("click", () => save(rows));
