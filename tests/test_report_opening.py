@@ -232,6 +232,7 @@ def test_clusters_of_one_row_are_told_apart(visit, tmp_path):
         "Clusters 0 and 1 hold one row each: look at them, or use fewer clusters."
     )
     page.locator("#soundness button").last.click()
+    settle(page)
     assert "This cluster is a single row" in page.locator("#profile").inner_text()
 
 
@@ -285,7 +286,7 @@ def test_the_command_writes_both_pages(tmp_path, monkeypatch):
         assert '"names":{"0":"small"}' in Path(file).read_text(encoding="utf-8")
     assert '"score_shares":{"data":' in Path("first.html").read_text(encoding="utf-8")
     # Scores in a file do not say what data without clusters reach.
-    assert "for a verdict on the page, give the number" in done.output
+    assert "For a verdict on the page, add --chance" in done.output
     assert '"verdict":"Not tested for structure' in Path("second.html").read_text(encoding="utf-8")
     typed = "score iris.csv -k 3 --runs 3 --json"
     said = json.loads(CliRunner().invoke(cli, typed.split()).output)
@@ -396,7 +397,7 @@ def test_clusters_get_names_and_a_row_its_panel(visit, mixed, people):
     nearer = min((own, rival), key=lambda label: abs(row["age"] - means[label]))
     bold = panel.locator("tr", has_text="age").locator(".nearer").inner_text()
     assert float(bold) == pytest.approx(means[nearer], abs=0.05)
-    assert "Not clustered" in panel.inner_text()
+    assert "Not clustered: note" in panel.inner_text()
     assert row["note"] in panel.inner_text()
     assert panel.locator("img").get_attribute("src") == PIXEL
     assert page.title() != "owned"

@@ -22,8 +22,8 @@ from clustertrust.columns import COLUMNS
 from clustertrust.files import Reading, format_of, read_table
 
 NO_VERDICT = (
-    "A file of scores does not say what data without clusters reach; for a verdict on the page, "
-    "give the number that `clustertrust score` printed as --chance."
+    "A file of scores does not say what data without clusters reach. For a verdict on the page, "
+    "add --chance with the number that clustertrust score printed."
 )
 
 

@@ -239,7 +239,8 @@ def build_report(
     looked_at = np.array([*rows, *([] if suspects is None else suspects)], dtype=np.int64)
     values = None if moments is None else pack_values(matrix, columns, moments, codes, shown)
     everywhere = [] if values is None or drawn is not None else values["columns"]
-    own = [] if original is None else pack_original(original, hidden, everywhere, set(columns))
+    clustered = {*columns, *(card["name"] for card in cards if card["used"])}
+    own = [] if original is None else pack_original(original, hidden, everywhere, clustered)
     return {
         "title": "Which assignments can be trusted?" if title is None else str(title),
         "threshold": at.threshold,

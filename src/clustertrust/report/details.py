@@ -210,7 +210,10 @@ def check_unasked(unasked: Any, original: pd.DataFrame | None) -> list[str]:
 
 
 def pack_original(
-    original: pd.DataFrame, unasked: Sequence[str], values: Sequence[str], clustered: Collection[str]
+    original: pd.DataFrame,
+    unasked: Sequence[str],
+    values: Sequence[str],
+    clustered: Collection[str],
 ) -> list[dict[str, Any]]:
     """Pack the columns of the user's own table as text: names, and what stands in each row.
 
@@ -230,7 +233,7 @@ def pack_original(
     for j in order:
         name, column = str(shown.columns[j]), shown.iloc[:, j].astype(object)
         of_values = values.index(name) if name in values else None
-        head = {"name": name, "unasked": name in unasked}
+        head = {"name": name, "unasked": name in unasked, "used": name in clustered}
         texts = column.where(column.notna(), "").astype(str).tolist()
         # A sample tells whether it is worth the time.
         sample = len(json.dumps(pack_index(pd.Index(texts[:1000], dtype=object))))

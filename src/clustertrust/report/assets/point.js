@@ -26,6 +26,9 @@ function describePoint(data, row, threshold) {
   ];
   parts.push(...otherOpinions(data, row, cluster).map((text) => element("p", { class: "opinion" }, text)));
   if (data.reasons) parts.push(element("p", { class: "why" }, reasonText(data, row, threshold)));
+  const planned = data.cards.some((card) => card.role === "ignored" || card.role === "names");
+  const own = ownParts(data, data.position(row), data.original.filter(({ used }) => !used), planned ? "Not clustered: " : "");
+  parts.push(...own.parts);
   const known = Object.entries(COMPONENTS).filter(([key]) => points[key]);
   const facts = known.map(([key, text]) => meter(text, points[key][row]));
   const found = votesOf(data, row);
@@ -34,7 +37,7 @@ function describePoint(data, row, threshold) {
   if (facts.length) parts.push(element("h3", {}, "Components"), element("div", { class: "meters" }, ...facts.flat()));
   if (votes.length) parts.push(element("h3", {}, "Votes of the runs"), element("div", { class: "meters" }, ...votes.flat()));
   parts.push(...valueTable(data, row, cluster, rival));
-  if (data.original.length) parts.push(...ownTable(data, data.position(row)));
+  if (own.short.length) parts.push(element("h3", {}, planned ? "Not clustered" : "In your table"), ownTable(own.short));
   return { name, parts };
 }
 
@@ -50,19 +53,23 @@ function otherOpinions({ points, ...data }, row, cluster) {
   return [...texts, `Other methods: ${percent(share)} of their runs give it this cluster${other}.`];
 }
 
-// The point as it stands in the table that it comes from: what was not compared above.
-function ownTable(data, position) {
-  const compared = new Set(data.cards.filter((card) => card.used).map((card) => card.name));
-  const others = data.original.filter(({ name }) => !compared.has(name)).map(({ name, text }) => [name, text(position)]);
-  if (!others.length) return [];
-  const picture = (name, text) => (data.pictures?.column === name && data.pictures.of[position]) || (PICTURE_DATA.test(text) ? text : null);
-  const lines = others.map(([name, text]) => {
-    const source = picture(name, text);
-    const shown = source ? element("img", { class: "picture", src: source, alt: `${name} of ${data.id(position)}` }) : text;
-    return element("tr", {}, element("th", { scope: "row" }, name), element("td", { class: text.length > LONG_TEXT && !source ? "own-text" : "" }, shown));
-  });
-  const planned = data.cards.some((card) => card.role === "ignored" || card.role === "names");
-  return [element("h3", {}, planned ? "Not clustered" : "In your table"), element("table", { class: "values own" }, element("tbody", {}, ...lines))];
+// Pictures and long texts of a row in these columns of the user's table, to be shown, and the rest as [name, text].
+function ownParts(data, position, columns, before = "") {
+  const parts = [], short = [];
+  for (const { name, text: textOf } of columns) {
+    const text = textOf(position);
+    const source = (data.pictures?.column === name && data.pictures.of[position]) || (PICTURE_DATA.test(text) ? text : null);
+    if (source) parts.push(element("img", { class: "picture", src: source, alt: `${name} of ${data.id(position)}` }));
+    else if (text.length > LONG_TEXT) parts.push(element("h3", {}, `${before}${name}`), element("p", { class: "own-text" }, text));
+    else if (name !== data.id_name) short.push([name, text]);
+  }
+  return { parts, short };
+}
+
+// What was not compared above.
+function ownTable(entries) {
+  const lines = entries.map(([name, text]) => element("tr", {}, element("th", { scope: "row" }, name), element("td", { class: text ? "" : "muted" }, text || "missing")));
+  return element("table", { class: "values" }, element("tbody", {}, ...lines));
 }
 
 // The first picture of a row, small; null: it has none.
