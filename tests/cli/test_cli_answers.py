@@ -235,7 +235,7 @@ def test_rows_whose_scores_are_unlike_the_others_were_not_drawn(scored):
     assert json.loads(run(*base, "--force", "--json").stdout)["guaranteed"]
     run("decide", "scores.csv", "mine.csv")  # no one says that they were drawn
     usage = run("decide", "scores.csv", "mine.csv", "--force", code=2)
-    assert "--force is about --drawn-at-random" in usage.stderr
+    assert "--force needs --drawn-at-random" in usage.stderr
 
 
 BAD = {

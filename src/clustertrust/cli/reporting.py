@@ -18,7 +18,7 @@ from clustertrust.cli.request import ReportRequest
 from clustertrust.cli.sidecar_plan import as_scored, how_read
 from clustertrust.cli.terminal import echo
 from clustertrust.cli.writing import KEY, read_names, title_of, write_page_of
-from clustertrust.columns import COLUMNS
+from clustertrust.columns import COLUMNS, beside_results
 from clustertrust.files import Reading, format_of, read_table
 
 NO_VERDICT = (
@@ -112,7 +112,8 @@ def _read_scores(path: str, id: str | None = None) -> pd.DataFrame:
         table = read_table(path).data
         if isinstance(table, pd.DataFrame):
             names = [str(name) for name in table.columns]
-            first = id if id in names else _lone_name(names)
+            ids = [] if id is None else [beside_results(id), id]
+            first = next((name for name in ids if name in names), None) or _lone_name(names)
             # Again, with the names as text.
             if first is not None:
                 text = () if first == ROW else (first,)

@@ -17,12 +17,16 @@ import numpy as np
 from sklearn.cluster import kmeans_plusplus
 
 from clustertrust._parallel import Team
-from clustertrust._types import Array, Floats, Ints
+from clustertrust._types import Array, Bools, Floats, Ints
 from clustertrust.distances.tiles import in_fours, tile_parts
 from clustertrust.kernels import backend
 
 # Bytes of squared distances that are held for the runs of a batch.
 _BATCH = 2**26
+# Up to so many points runs are computed one by one: all that they need stays in the cache.
+FEW_POINTS = 1024
+# Of these, runs that a thread takes at a time
+RUNS = 4
 _ROUNDING = 2.0**-53
 
 
@@ -82,21 +86,38 @@ class Starts:
         trials = 2 + int(np.log(k))
         size = 1 + (k - 1) * trials
         uniform = np.array([np.random.RandomState(seed).random_sample(size) for seed in seeds])
-        batch = _Batch(self, len(seeds), team)
-        chosen: Ints = self._shares.searchsorted(uniform[:, 0], side="right")
+        first: Ints = self._shares.searchsorted(uniform[:, 0], side="right")
+        draws = uniform[:, 1:].reshape(len(seeds), k - 1, trials)
+        draw = self._one_by_one if len(self.X) <= FEW_POINTS else self._in_step
+        found, unsure = draw(first, draws, team)
+        return [
+            self._by_sklearn(k, seed) if unsure[b] else found[b] for b, seed in enumerate(seeds)
+        ]
+
+    def _one_by_one(self, first: Ints, draws: Floats, team: Team) -> tuple[Ints, Bools]:
+        """Return the positions of each run, (B, k), and where rounding could decide."""
+        B, steps = draws.shape[:2]
+        found, unsure = np.empty((B, 1 + steps), dtype=np.int64), np.zeros(B, dtype=bool)
+        found[:, 0] = first
+
+        def work(some: slice) -> None:
+            known = (self.X, self.middle, self.squares, draws[some])
+            backend().plus_plus(*known, found[some], unsure[some])
+
+        team.run(work, [slice(low, low + RUNS) for low in range(0, B, RUNS)])
+        return found, unsure
+
+    def _in_step(self, chosen: Ints, draws: Floats, team: Team) -> tuple[Ints, Bools]:
+        """The same, all runs in step."""
+        batch = _Batch(self, len(chosen), team)
         positions = [chosen]
         batch.measure(chosen, chosen[:, None])
-        for step in range(1, k):
-            draws = uniform[:, 1 + (step - 1) * trials : 1 + step * trials]
-            candidates = batch.locate(draws)
+        for step in range(draws.shape[1]):
+            candidates = batch.locate(draws[:, step])
             batch.measure(chosen, candidates)
             chosen = batch.choose(candidates)
             positions.append(chosen)
-        found = np.column_stack(positions)
-        return [
-            self._by_sklearn(k, seed) if batch.unsure[b] else found[b]
-            for b, seed in enumerate(seeds)
-        ]
+        return np.column_stack(positions), batch.unsure
 
 
 class _Batch:
