@@ -286,7 +286,8 @@ def test_the_readme_stays_under_two_screens():
     "page", [*sorted((DOCS / "howto").glob("*.md")), DOCS / "report.md"], ids=called
 )
 def test_a_guide_fits_two_screens(page):
-    assert len(page.read_text().split()) <= 1000  # what was measured belongs to docs/evidence
+    text = re.sub(r"!\[.*?\]", "", page.read_text())  # words in place of pictures are not seen
+    assert len(text.split()) <= 940  # what was measured belongs to docs/evidence
 
 
 # What pages repeat from elsewhere
