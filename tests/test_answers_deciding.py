@@ -176,7 +176,7 @@ def test_a_second_round_says_that_it_is_a_second_look(cancer):
     at = np.union1d(first.positions, second.positions)
     drawn = np.isin(at, [*first.positions[first.drawn], *second.positions[second.drawn]])
     both = Answers.of(cake, at, right=right[at], drawn=drawn, rounds=2)
-    assert "look 2 at these rows: for all looks together the confidence is 90 %" in str(
+    assert "decision 2 about these rows: for all decisions together the confidence is 90 %" in str(
         decide(cake, both, risk=0.15)
     )
 

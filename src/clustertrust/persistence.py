@@ -266,15 +266,15 @@ def persistence(X: Any, labels: Any, *, n_steps: int = STEPS) -> Floats:
 
     Notes
     -----
-    A covariance counts d + 2 points more that have the covariance within all clusters together, so
-    that clusters of few points, of one point too, have one. Directions in which the data do not
-    vary are left out. The result does not change when X is moved, scaled or rotated (as far as
+    Each covariance includes d + 2 additional points that have the pooled covariance within
+    clusters, so even a cluster of one point has one. Directions in which the data do not vary are
+    left out. The result does not change when X is moved, scaled or rotated (as far as
     principal axes are determined), nor when labels are renamed. Memory: a copy of X and n × k
     numbers. Time: O(n k d²) a step.
 
     Examples
     --------
-    A tight and a wide cluster: 4 is nearer to the centre of the tight one, and yet no member of it.
+    A tight and a wide cluster: 4 is nearer to the centre of the tight one, but not a member of it.
 
     >>> import numpy as np
     >>> from clustertrust.persistence import persistence

@@ -58,9 +58,14 @@ class ShuffledBirch(ClusterMixin, BaseEstimator):
 
 
 class FittedRun(NamedTuple):
-    """What a fit gives: labels of the rows, how others are placed, and centres.
+    """What a fit returns.
 
-    Without a `placer` unseen points take the label of the nearest training point.
+    Attributes
+    ----------
+    labels : (n,) labels of the rows that were fitted; -1: not assigned
+    placer : function that labels other points (n, d); None: they take the label of the nearest
+        training point
+    centers : (k, d) centre of each cluster, or None
     """
 
     labels: Ints
@@ -79,8 +84,8 @@ class Clusterer:
     ----------
     name : what `Ensemble.summary` says
     takes_k : whether the estimator takes a number of clusters; otherwise it finds one
-    takes_graph : whether the runs by distance can do with a sparse graph of neighbours
-    in_blocks : how runs on a sample go on over all rows of data larger than memory: "" (they do
+    takes_graph : whether runs by distance work on a sparse graph of neighbours
+    in_blocks : how runs on a sample continue over all rows of data larger than memory: "" (they do
         not), "lloyd" or "mini-batches"
     in_step : whether runs on the same rows are those of k-means, and are fitted all at once
     storable : whether a model of its runs can be saved
