@@ -84,13 +84,14 @@ class Refinement:
         0 where the label is -1 or of no component.
         """
         own = _positions(self.clusters, labels)
+        steps = [(components.densities, noise) for components, noise in self.steps]
 
         def of_rows(rows: slice) -> Floats:
             Z = (np.asarray(X[rows], dtype=np.float64) - self.center) @ self.axes
             some = np.flatnonzero(own[rows] >= 0)
             kept = np.zeros(len(Z))
-            for components, noise in self.steps:
-                joint = components.densities.log_joint(Z)
+            for densities, noise in steps:
+                joint = densities.log_joint(Z)
                 total = _log_total(joint, self.background, noise)
                 kept[some] += np.exp(joint[own[rows][some], some] - total[some])
             return np.minimum(kept / len(self.steps), 1.0)

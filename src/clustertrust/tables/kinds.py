@@ -43,6 +43,8 @@ from clustertrust.tables.words import (
 MOST_CATEGORIES = 50
 # Different texts of a column named as an id; fewer are groups.
 FEW_IDS = 12
+# Letters of an id, on average over a column; longer texts do not name rows.
+LONGEST_ID = 60
 # Share of the steps from row to row that are 1, where a column counts rows.
 GROUPED = 0.85
 # Share of the different texts that occur once or have several words, in a column of free text.
@@ -285,7 +287,9 @@ def _word_kind(plan: ColumnPlan, texts: pd.Series, last: bool) -> ColumnPlan:
     if len(levels) == 1 and n > 1:
         return replace(plan, kind="constant", reason=f"all its values are {levels[0]!r}")
     if len(levels) == n and n > 2:
-        return replace(plan, kind="id", reason="another text in every row")
+        # Paragraphs and pictures differ in every row too, and name none.
+        kind = "id" if texts.str.len().mean() <= LONGEST_ID else "text"
+        return replace(plan, kind=kind, reason="another text in every row")
     if words[-1:] and words[-1] in IDS and len(levels) > FEW_IDS:
         return replace(plan, kind="id", reason="its name says that it is an id")
     if _is_named_as_answer(words, last):
