@@ -9,7 +9,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tarfile
 import tomllib
 from pathlib import Path
 
@@ -235,8 +234,7 @@ def test_sdist():
     build()
     folder = ROOT / "build" / "sdist"
     shutil.rmtree(folder, ignore_errors=True)
-    with tarfile.open(next((ROOT / "dist").glob("*.tar.gz"))) as packed:
-        packed.extractall(folder, filter="data")
+    shutil.unpack_archive(next((ROOT / "dist").glob("*.tar.gz")), folder)
     (unpacked,) = folder.iterdir()
     run(sys.executable, "tasks.py", "test-plain", cwd=unpacked)
 

@@ -320,3 +320,62 @@ def test_steps_of_k_means_plus_plus_equal_plain_ones():
         results.append((closest, sums, *kernel.locate(X, middle, last, closest, by_tile, draws)))
     for ours, plain in zip(*results, strict=True):
         assert_allclose(ours, plain, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", INITS)
+@pytest.mark.parametrize(
+    "X",
+    [
+        IRIS,
+        BLOBS[:900],
+        BLOBS[:300].astype(np.float32),
+        DIGITS[:400],
+        np.repeat(IRIS[:9], 30, axis=0),
+    ],
+    ids=["iris", "blobs", "float32", "digits", "duplicates"],
+)
+def test_runs_on_few_points_equal_those_in_step_to_the_bit(X, name, monkeypatch):
+    found = {}
+    for most in (0, starts.FEW_POINTS):
+        monkeypatch.setattr(starts, "FEW_POINTS", most)
+        monkeypatch.setattr(lloyd, "FEW_POINTS", most)
+        for k in (1, 2, 9):
+            runs = build_ensemble(X, name, n_clusters=k, n_runs=6, random_state=3, n_jobs=2).runs
+            found.setdefault(k, []).append(runs)
+    for in_step, one_by_one in found.values():
+        for one, other in zip(in_step, one_by_one, strict=True):
+            assert_array_equal(one.labels, other.labels)
+            assert_array_equal(one.centers, other.centers)
+            assert (one.objective, one.iterations) == (other.objective, other.iterations)
+
+
+def test_whole_runs_equal_plain_ones():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3)) + 4 * rng.integers(3, size=(300, 1))
+    data = lloyd.prepare_data(X)
+    # The last run starts with a centre that no point is near to.
+    start = np.concatenate([X[rng.integers(300, size=(3, 5))], X[None, :5] + [[[1e3], *[[0]] * 4]]])
+    parts, uniform = np.array([[0, 2], [2, 3]]), rng.random((2, 6, 3))
+    results = []
+    for kernel in (_numba, _numpy):
+        sums, counts = np.zeros(start.shape), np.zeros(start.shape[:2], dtype=np.int64)
+        labels, steps = np.full((4, 300), -1, dtype=np.int32), np.zeros(4, dtype=np.int64)
+        centers, moved = start - data.middle, (data.middle, sums, counts)
+        kernel.lloyd(data._points, moved, 1.0, parts, (5, 1e-3), (centers, labels, steps))
+        chosen, unsure = np.full((2, 7), 11), np.zeros(2, dtype=bool)
+        kernel.plus_plus(X, data.middle, data.squares, uniform, chosen, unsure)
+        results.append((labels, steps, counts, chosen, unsure, sums, centers))
+    for ours, plain in zip(*results, strict=True):
+        assert_allclose(ours, plain, rtol=1e-9, atol=1e-9)
+    assert results[0][1][3] == -1
+    assert (results[0][1][:3] > 1).all()
+    assert len(set(results[0][3][0])) == 7
+
+
+@pytest.mark.parametrize("kernel", [_numba, _numpy])
+def test_whole_starts_say_where_rounding_could_decide(kernel):
+    X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    chosen, unsure = np.zeros((1, 2), dtype=np.int64), np.zeros(1, dtype=bool)
+    # Both candidates leave the same sum.
+    kernel.plus_plus(X, X.mean(axis=0), 2.0, np.array([[[0.1, 0.3]]]), chosen, unsure)
+    assert unsure[0]

@@ -66,6 +66,6 @@ def refuse_gpu(device: str) -> None:
         raise ParameterError(
             "device",
             device,
-            "takes data that fit into memory; data in blocks, and Dask's, are scored on the CPU",
+            "takes data that fit into memory; data in blocks and Dask data are scored on the CPU",
             "leave {device} out, or load X",
         )

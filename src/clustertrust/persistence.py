@@ -84,13 +84,14 @@ class Refinement:
         0 where the label is -1 or of no component.
         """
         own = _positions(self.clusters, labels)
+        steps = [(components.densities, noise) for components, noise in self.steps]
 
         def of_rows(rows: slice) -> Floats:
             Z = (np.asarray(X[rows], dtype=np.float64) - self.center) @ self.axes
             some = np.flatnonzero(own[rows] >= 0)
             kept = np.zeros(len(Z))
-            for components, noise in self.steps:
-                joint = components.densities.log_joint(Z)
+            for densities, noise in steps:
+                joint = densities.log_joint(Z)
                 total = _log_total(joint, self.background, noise)
                 kept[some] += np.exp(joint[own[rows][some], some] - total[some])
             return np.minimum(kept / len(self.steps), 1.0)
@@ -265,15 +266,15 @@ def persistence(X: Any, labels: Any, *, n_steps: int = STEPS) -> Floats:
 
     Notes
     -----
-    A covariance counts d + 2 points more that have the covariance within all clusters together, so
-    that clusters of few points, of one point too, have one. Directions in which the data do not
-    vary are left out. The result does not change when X is moved, scaled or rotated (as far as
+    Each covariance includes d + 2 additional points that have the pooled covariance within
+    clusters, so even a cluster of one point has one. Directions in which the data do not vary are
+    left out. The result does not change when X is moved, scaled or rotated (as far as
     principal axes are determined), nor when labels are renamed. Memory: a copy of X and n × k
     numbers. Time: O(n k d²) a step.
 
     Examples
     --------
-    A tight and a wide cluster: 4 is nearer to the centre of the tight one, and yet no member of it.
+    A tight and a wide cluster: 4 is nearer to the centre of the tight one, but not a member of it.
 
     >>> import numpy as np
     >>> from clustertrust.persistence import persistence

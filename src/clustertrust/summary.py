@@ -163,7 +163,7 @@ def quote(at: Cut, tests: Iterable[Tested], n: int, k: int) -> tuple[str, ...]:
             )
         if rows != n:
             raise ParameterError(
-                "tests", test, f"is about {rows} rows, and these are {n}", "test the same data"
+                "tests", test, f"is about {rows} rows, but the data have {n}", "test the same data"
             )
         kind = type(test).__name__
         source = getattr(test, "source", _NAMES.get(kind, kind))

@@ -95,7 +95,7 @@ def check_plan_beside(
     if what is not None:
         problem = f"is {what}"
     elif not _is_plan(beside):
-        problem = "is there already and holds no plan"
+        problem = "exists already and is not a plan"
     else:
         return
     raise click.UsageError(

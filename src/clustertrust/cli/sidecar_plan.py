@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from clustertrust.cli.options import ReadOptions
 from clustertrust.cli.outputs import is_special, plan_beside
 from clustertrust.cli.planning import read_plan
 from clustertrust.cli.points import Points
+from clustertrust.cli.terminal import quote
 from clustertrust.cli.wording import current_wording
 
 BESIDE = "plan"  # among the outputs
@@ -61,7 +61,7 @@ def as_typed_again(columns: ReadOptions) -> str:
     said += [("encode", columns.encode)] * (columns.encode not in ("auto", "match"))
     said += [] if columns.plan is None else [("plan", columns.plan)]
     flags = ["--standardize"] * columns.standardize + ["--drop-missing"] * columns.drop_missing
-    words = [f"--{name} {shlex.quote(str(value))}" for name, value in said]
+    words = [f"--{name} {quote(str(value))}" for name, value in said]
     return "".join(f" {word}" for word in (*words, *flags))
 
 

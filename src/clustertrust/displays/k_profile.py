@@ -30,9 +30,9 @@ class KProfileDisplay(Display):
 
     A line is 1 at the k that its signal prefers, and falls with the standard errors that another k
     is behind; that of the prior falls as 1/k. The bars are the product of the lines, scaled to add
-    up to 1. So a bar is high only where no signal objects. Signals without weight have no line. The
-    weakest cluster's mean score, and how far the data stand out from one cloud at each k, are drawn
-    beside them.
+    up to 1. So a bar is high only where no signal objects. Signals without weight have no line. Two
+    more are drawn: the mean score of the weakest cluster, and how much more structure the data have
+    than one cloud at each k.
 
     Parameters
     ----------

@@ -46,13 +46,17 @@ _FEW_NAMES = 12
 def score_colors(*, dark: bool = False) -> Colormap:
     """Return the colours of scores, orange for low and blue for high, as on the page.
 
-    Each has a contrast of at least 3 to 1 with the ground, and they differ with every kind of
-    colour vision.
+    Each has a contrast of at least 3 to 1 with the background, and they can be told apart with
+    every kind of colour vision.
 
     Parameters
     ----------
     dark : bool
-        For a dark ground.
+        For a dark background.
+
+    Returns
+    -------
+    matplotlib Colormap
 
     Examples
     --------

@@ -58,6 +58,13 @@ class Leiden(ClusterMixin, BaseEstimator):
     ----------
     labels_ : (n,) communities, the largest first
     quality_ : float, the modularity reached, at this resolution
+
+    Examples
+    --------
+    >>> from clustertrust.ensemble.leiden import Leiden
+    >>> X = [[0.0], [0.1], [0.2], [5.0], [5.1]]
+    >>> Leiden(n_neighbors=1, random_state=0).fit(X).labels_.tolist()
+    [0, 0, 0, 1, 1]
     """
 
     # A metric of the user's is asked for the distances that are needed, a block at a time.

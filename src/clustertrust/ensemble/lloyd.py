@@ -23,7 +23,7 @@ from clustertrust._parallel import Team
 from clustertrust._types import Array, Floats, Ints
 from clustertrust.distances.metrics import is_name
 from clustertrust.distances.tiles import tile_parts
-from clustertrust.ensemble.starts import Starts
+from clustertrust.ensemble.starts import FEW_POINTS, RUNS, Starts
 from clustertrust.kernels import backend
 
 # Bytes for what clusters gain and lose, by part of the points.
@@ -99,12 +99,12 @@ class PreparedData:
         )
 
     def fit(
-        self, models: Sequence[KMeans], threads: int = 1
+        self, models: Sequence[KMeans], threads: int = 1, starts: Starts | None = None
     ) -> Iterator[tuple[int, Fitted | None]]:
         """Yield the position of each model that suits, in the order in which they end, and its run.
 
         None in place of a run that left clusters empty: `KMeans.fit` warns of that. A run depends
-        on the data and its model alone.
+        on the data and its model alone. `starts` are drawn as scikit-learn does, unless given.
         """
         alike: dict[tuple[Any, ...], list[int]] = {}
         for position, model in enumerate(models):
@@ -112,7 +112,7 @@ class PreparedData:
             alike.setdefault(settings, []).append(position)
         parts = tile_parts(len(self.tiles))
         with Team(min(threads, len(parts))) as team:
-            starts = Starts(self.X, self.middle, self.squares)
+            starts = starts or Starts(self.X, self.middle, self.squares)
             for (k, init, max_iter, tol), positions in alike.items():
                 size = max(1, _MOVES // (8 * len(parts) * k * self.X.shape[1]))
                 for low in range(0, len(positions), size):
@@ -170,10 +170,15 @@ class _Batch:
 
     def run(self, max_iter: int, tol: float) -> Iterator[tuple[int, Fitted | None]]:
         """Yield each run when it ends: by Lloyd's steps, with the stopping rule of `KMeans`."""
+        steps = np.zeros(len(self.centers), dtype=np.int64)
         active = np.arange(len(self.centers))
-        steps = np.zeros(len(active), dtype=np.int64)
+        if len(self.data.X) <= FEW_POINTS:
+            self._run_each(max_iter, tol, steps)
+            for r in active[steps > 0]:
+                yield int(r), self._result(r, int(steps[r]))
+            active, steps = active[steps == 0], np.zeros_like(steps)
         # Runs that lack but the labels of their last centres.
-        moved_last = np.zeros(len(active), dtype=bool)
+        moved_last = np.zeros(len(steps), dtype=bool)
         while active.size:
             began = time.perf_counter()
             changed = self._assign(active)
@@ -191,6 +196,23 @@ class _Batch:
             for r in active[ends]:
                 yield int(r), self._result(r, int(steps[r]))
             active = active[~ends]
+
+    def _run_each(self, max_iter: int, tol: float, steps: Ints) -> None:
+        """Take all steps of each run by itself; none of one that leaves a cluster empty."""
+        data, start = self.data, self.centers.copy()
+        parts = np.array(tile_parts(len(data.tiles)))
+        began = time.perf_counter()
+
+        def work(some: slice) -> None:
+            moved = (data.middle, self.sums[some], self.counts[some])
+            runs = (self.centers[some], self.labels[some], steps[some])
+            backend().lloyd(data._points, moved, data.scale, parts, (max_iter, tol), runs)
+
+        self.team.run(work, [slice(low, low + RUNS) for low in range(0, len(steps), RUNS)])
+        self.seconds += (time.perf_counter() - began) / len(steps)
+        empty = steps < 0
+        self.centers[empty], self.labels[empty], steps[empty] = start[empty], -1, 0
+        self.sums[empty], self.counts[empty] = 0, 0
 
     def _assign(self, active: Ints) -> Ints:
         """Label the points in the active runs, update sums, and return how many labels changed."""

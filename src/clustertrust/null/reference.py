@@ -283,8 +283,8 @@ def null_reference(
     level : float
         The data are called structured if the largest p-value is at most this.
     max_points : int or None
-        From more points, a random sample of this size is scored, and the surrogates have its size.
-        None: all points are scored.
+        If there are more points, a random sample of this size is scored, and the surrogates have
+        its size. None: all points are scored.
 
     Returns
     -------
