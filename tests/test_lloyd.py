@@ -355,13 +355,13 @@ def test_whole_runs_equal_plain_ones():
     data = lloyd.prepare_data(X)
     # The last run starts with a centre that no point is near to.
     start = np.concatenate([X[rng.integers(300, size=(3, 5))], X[None, :5] + [[[1e3], *[[0]] * 4]]])
-    parts, uniform = np.array([[0, 2], [2, 3]]), rng.random((2, 6, 3))
+    uniform = rng.random((2, 6, 3))
     results = []
     for kernel in (_numba, _numpy):
         sums, counts = np.zeros(start.shape), np.zeros(start.shape[:2], dtype=np.int64)
         labels, steps = np.full((4, 300), -1, dtype=np.int32), np.zeros(4, dtype=np.int64)
         centers, moved = start - data.middle, (data.middle, sums, counts)
-        kernel.lloyd(data._points, moved, 1.0, parts, (5, 1e-3), (centers, labels, steps))
+        kernel.lloyd(data._points, moved, 1.0, (0, 3), (5, 1e-3), (centers, labels, steps))
         chosen, unsure = np.full((2, 7), 11), np.zeros(2, dtype=bool)
         kernel.plus_plus(X, data.middle, data.squares, uniform, chosen, unsure)
         results.append((labels, steps, counts, chosen, unsure, sums, centers))

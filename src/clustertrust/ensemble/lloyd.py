@@ -200,13 +200,13 @@ class _Batch:
     def _run_each(self, max_iter: int, tol: float, steps: Ints) -> None:
         """Take all steps of each run by itself; none of one that leaves a cluster empty."""
         data, start = self.data, self.centers.copy()
-        parts = np.array(tile_parts(len(data.tiles)))
+        part = (0, len(data.tiles))
         began = time.perf_counter()
 
         def work(some: slice) -> None:
             moved = (data.middle, self.sums[some], self.counts[some])
             runs = (self.centers[some], self.labels[some], steps[some])
-            backend().lloyd(data._points, moved, data.scale, parts, (max_iter, tol), runs)
+            backend().lloyd(data._points, moved, data.scale, part, (max_iter, tol), runs)
 
         self.team.run(work, [slice(low, low + RUNS) for low in range(0, len(steps), RUNS)])
         self.seconds += (time.perf_counter() - began) / len(steps)

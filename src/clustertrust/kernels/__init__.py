@@ -48,6 +48,6 @@ def _announce_compiling(module: ModuleType) -> None:
     is_watched = sys.stderr is not None and os.isatty(2)
     if is_watched and not (folder and any(Path(folder).glob("*.nbi"))):
         print(  # noqa: T201
-            "clustertrust: compiling the inner loops, once per installation (about 10 s) …",
+            "clustertrust: compiling the inner loops, once on this computer (about 8 s) …",
             file=sys.stderr,
         )

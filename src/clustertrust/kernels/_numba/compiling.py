@@ -25,7 +25,13 @@ _REGROUP = {"reassoc", "contract", "nsz"}
 TILE = 128
 
 
-class _SharedFolder(caching._CacheLocator):  # type: ignore[misc]
+# Without types
+_numba: Any = numba
+_caching: Any = caching
+_appdirs: Any = appdirs
+
+
+class _SharedFolder(_caching._CacheLocator):
     """Numba's folder of the user, the same for all environments with these kernels and this Numba.
 
     Numba itself keeps machine code beside each installed copy of a file, and trusts it by the
@@ -34,16 +40,16 @@ class _SharedFolder(caching._CacheLocator):  # type: ignore[misc]
 
     def get_cache_path(self) -> str:
         """Return the folder."""
-        user = appdirs.AppDirs(appname="numba", appauthor=False).user_cache_dir
-        return str(Path(numba.config.CACHE_DIR or user, f"clustertrust-{_contents()}"))
+        user = _appdirs.user_cache_dir("numba", False)
+        return str(Path(_numba.config.CACHE_DIR or user, f"clustertrust-{_contents()}"))
 
     def get_source_stamp(self) -> str:
         """Return what the code depends on: a change in any kernel makes all of it stale."""
         return _contents()
 
     def get_disambiguator(self) -> str:
-        """Return nothing: names of kernels differ."""
-        return ""
+        """Return a part of the files' names, which differ without it."""
+        return "0"
 
     @classmethod
     def from_function(cls, py_func: Any, py_file: str) -> _SharedFolder | None:
@@ -65,13 +71,16 @@ def _contents() -> str:
     return hashed.hexdigest()[:16]
 
 
-class _Cache(caching.CompileResultCacheImpl):  # type: ignore[misc]
-    # Numba's own places where the user's folder is read-only: beside the files.
-    _locator_classes = [_SharedFolder, *caching.CompileResultCacheImpl._locator_classes]
+class _Places(_caching.CompileResultCacheImpl):
+    """Where code is kept: in the shared folder, or else where Numba keeps it."""
+
+    _locator_classes = (_SharedFolder, *_caching.CompileResultCacheImpl._locator_classes)
 
 
-class _FunctionCache(caching.FunctionCache):  # type: ignore[misc]
-    _impl_class = _Cache
+class _Cache(_caching.FunctionCache):
+    """The code of one kernel on disk."""
+
+    _impl_class = _Places
 
 
 # Nobody asks for the address of a kernel, and to make it callable from C takes time.
@@ -89,7 +98,7 @@ def compiled(function: Callable[..., Any], fastmath: set[str] | bool = _REGROUP)
     """
     kernel: Any = numba.njit(**_OPTIONS, fastmath=fastmath)(function)
     with suppress(RuntimeError):  # no folder for the cache
-        kernel._cache = _FunctionCache(function)
+        kernel._cache = _Cache(function)
     return kernel
 
 
@@ -100,10 +109,15 @@ def strictly(function: Callable[..., Any]) -> Any:
 
 def inner(function: Callable[..., Any], fastmath: set[str] | bool = _REGROUP) -> Any:
     """Compile as part of the kernels that call it; Python cannot."""
-    options = _OPTIONS | {"no_cpython_wrapper": True, "inline": "always" if fastmath else "never"}
+    options = _OPTIONS | {"no_cpython_wrapper": True}
     return numba.njit(**options, fastmath=fastmath)(function)
 
 
 def inner_strictly(function: Callable[..., Any]) -> Any:
     """Compile as `inner` does, without regrouping."""
     return inner(function, fastmath=False)
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """Put its lines into the kernel that calls it in one place, which takes less time."""
+    return numba.njit(**_OPTIONS, inline="always", fastmath=_REGROUP)(function)

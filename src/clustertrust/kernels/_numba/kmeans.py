@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from clustertrust._types import AnyFloats, Floats, Ints
-from clustertrust.kernels._numba.compiling import TILE, compiled, inner, inner_strictly
+from clustertrust.kernels._numba.compiling import TILE, compiled, inlined, inner_strictly
 
 # Half the distance between 1 and the next number.
 _ROUNDING = np.float32(2.0**-24)
@@ -55,7 +55,7 @@ def lay_out(X, middle, scale, part, tiles, lengths):  # type: ignore[no-untyped-
     return total
 
 
-@inner
+@inlined
 def half_squares(rows, halves, columns, out):  # type: ignore[no-untyped-def]
     """out[i, p] = halves[i] - rows[i] · columns[:, p], which is (|x - c|² - |x|²) / 2.
 
@@ -80,7 +80,7 @@ def half_squares(rows, halves, columns, out):  # type: ignore[no-untyped-def]
                 out[i3, p] -= d0 * x0 + d1 * x1 + d2 * x2 + d3 * x3
 
 
-@inner
+@inlined
 def _two_least(tile, k, least, second, nearest):  # type: ignore[no-untyped-def]
     """The least and second least of the first k rows of a tile, and where the least is."""
     row = tile[0]
@@ -97,7 +97,7 @@ def _two_least(tile, k, least, second, nearest):  # type: ignore[no-untyped-def]
             least[p] = value if is_less else before
 
 
-@inner
+@inlined
 def _close_call(x, tile, p, nearest, error, lengths, centers):  # type: ignore[no-untyped-def]
     """The nearest centre by float64, of those that rounding leaves in question; first on ties."""
     c = nearest
@@ -111,7 +111,7 @@ def _close_call(x, tile, p, nearest, error, lengths, centers):  # type: ignore[n
     return best
 
 
-@inner
+@inlined
 def _label_tile(X, which, here, run, buffers):  # type: ignore[no-untyped-def]
     """The nearest centre of each point, and by how much a rival centre is farther, at least.
 
@@ -175,7 +175,7 @@ def _update(X, which, found, known, drift, moved):  # type: ignore[no-untyped-de
     return changed
 
 
-@inner
+@inlined
 def _choose(low, high, known, drift, chosen):  # type: ignore[no-untyped-def]
     """The points low:high whose label may not hold, or all if these are most, and their number."""
     labels, until = known
@@ -183,7 +183,7 @@ def _choose(low, high, known, drift, chosen):  # type: ignore[no-untyped-def]
     for i in range(low, high):
         chosen[count] = i
         label = labels[i] if labels[i] > 0 else 0
-        count += until[i] <= drift[label]
+        count += not until[i] > drift[label]  # NaN: compare
     if 2 * count > high - low:
         count = high - low
         for p in range(count):
@@ -192,7 +192,7 @@ def _choose(low, high, known, drift, chosen):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _assign(points, runs, part, known, moved, scratch):  # type: ignore[no-untyped-def]
+def assign_tiles(points, runs, part, known, moved, scratch):  # type: ignore[no-untyped-def]
     X, tiles, flat, lengths = points
     active, rows, halves, sizes, centers, drifts = runs
     labels, until = known
@@ -226,6 +226,18 @@ def _assign(points, runs, part, known, moved, scratch):  # type: ignore[no-untyp
                 changed[a] += _update(X, which, found, mine, drifts[a], moves)
 
 
+def assign_scratch(rows: Any, tiles: Any) -> tuple[Any, ...]:
+    """Return what `assign_tiles` writes to: for centres (A, k', d') and points in tiles."""
+    lines = np.empty((4, TILE), dtype=np.float32)
+    return (
+        np.empty((rows.shape[1], TILE), dtype=np.float32),
+        np.zeros(tiles.shape[1:], dtype=np.float32),
+        *lines,
+        np.empty(TILE, dtype=np.int32),
+        np.empty(_TILES * TILE, dtype=np.int64),
+    )
+
+
 def assign(
     points: tuple[Any, ...],
     runs: tuple[Any, ...],
@@ -243,18 +255,11 @@ def assign(
     read for all runs while they are in the cache. O(n A k d), and O(d) for each change.
     """
     X, tiles, lengths = points
-    lines = np.empty((4, TILE), dtype=np.float32)
-    scratch = (
-        np.empty((runs[1].shape[1], TILE), dtype=np.float32),
-        np.zeros(tiles.shape[1:], dtype=np.float32),
-        *lines,
-        np.empty(TILE, dtype=np.int32),
-        np.empty(_TILES * TILE, dtype=np.int64),
-    )
-    _assign((X, tiles, tiles.ravel(), lengths), runs, part, known, moved, scratch)
+    scratch = assign_scratch(runs[1], tiles)
+    assign_tiles((X, tiles, tiles.ravel(), lengths), runs, part, known, moved, scratch)
 
 
-@inner
+@inlined
 def _nearer(a, b):  # type: ignore[no-untyped-def]
     """The smaller of two squares; b may be below 0 by rounding."""
     b = b if b > 0.0 else 0.0
@@ -262,7 +267,7 @@ def _nearer(a, b):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _candidate_sums(X, middle, centers, closest, part, sums, scratch):  # type: ignore[no-untyped-def]
+def add_candidate_sums(X, middle, centers, closest, part, sums, scratch):  # type: ignore[no-untyped-def]
     rows, halves = centers
     n, d = X.shape
     each = 1 + sums.shape[2]
@@ -292,6 +297,11 @@ def _candidate_sums(X, middle, centers, closest, part, sums, scratch):  # type: 
                 sums[b, t, j - 1] = total
 
 
+def candidate_scratch(rows: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return what `add_candidate_sums` writes to: for centres (c', d')."""
+    return np.zeros((rows.shape[1], TILE)), np.empty((len(rows), TILE)), np.empty(TILE)
+
+
 def candidate_sums(
     X: AnyFloats,
     middle: Floats,
@@ -307,13 +317,12 @@ def candidate_sums(
     former, and sums[b, t, j] is Σ of the squared distances to the nearest centre if candidate j
     were one. O(n B c d).
     """
-    rows = centers[0]
-    scratch = (np.zeros((rows.shape[1], TILE)), np.empty((len(rows), TILE)), np.empty(TILE))
-    _candidate_sums(X, middle, centers, closest, part, sums, scratch)
+    scratch = candidate_scratch(centers[0])
+    add_candidate_sums(X, middle, centers, closest, part, sums, scratch)
 
 
 @compiled
-def _locate(X, middle, last, closest, sums, draws, out, gap):  # type: ignore[no-untyped-def]
+def find_draws(X, middle, last, closest, sums, draws, out, gap):  # type: ignore[no-untyped-def]
     n, d = X.shape
     for b in range(draws.shape[0]):
         for j in range(draws.shape[1]):
@@ -346,5 +355,5 @@ def locate(
     Returns the points (B, c), and by how little a value misses another point (B, c).
     """
     out, gap = np.empty(draws.shape, dtype=np.int64), np.empty(draws.shape)
-    _locate(X, middle, last, closest, sums, draws, out, gap)
+    find_draws(X, middle, last, closest, sums, draws, out, gap)
     return out, gap

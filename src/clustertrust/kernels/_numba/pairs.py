@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from clustertrust.kernels._numba.compiling import TILE, compiled, inner
+from clustertrust.kernels._numba.compiling import TILE, compiled, inlined
 
 
-@inner
+@inlined
 def add_squares(rows, columns, i, f, out):  # type: ignore[no-untyped-def]
     """out[i, p] += Σ (rows[i, f] - columns[f, p])² for the four rows from i and the four features
     from f on.
@@ -47,7 +47,7 @@ def add_squares(rows, columns, i, f, out):  # type: ignore[no-untyped-def]
         )
 
 
-@inner
+@inlined
 def add_squares_and_root(rows, columns, i, f, out, ready):  # type: ignore[no-untyped-def]
     """The same as `add_squares`, and ready[p] = √ready[p] for another row.
 

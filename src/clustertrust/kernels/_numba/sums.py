@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from clustertrust._types import AnyFloats, Floats, Ints
-from clustertrust.kernels._numba.compiling import TILE, compiled, inner
+from clustertrust.kernels._numba.compiling import TILE, compiled, inlined
 from clustertrust.kernels._numba.pairs import distances
 from clustertrust.kernels.rules import Rules
 
 
-@inner
+@inlined
 def _least(a, b):  # type: ignore[no-untyped-def]
     return a if a < b else b
 
@@ -157,7 +157,7 @@ def matrix_sums(matrix, order, bounds, rows, start):  # type: ignore[no-untyped-
     return out
 
 
-@inner
+@inlined
 def _most(a, b):  # type: ignore[no-untyped-def]
     return a if a > b else b
 
