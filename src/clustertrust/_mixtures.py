@@ -107,7 +107,7 @@ class Densities:
     whiteners: Floats
 
     def log_joint(self, Z: Floats) -> Floats:
-        """Return log(share_j f_j(z)), (k, n); -inf where it is nothing beside the largest.
+        """Return log(share_j f_j(z)), (k, n); -inf where it is negligible next to the largest.
 
         With many clusters a point is far from most. Its distance to a mean and the widest direction
         of the covariance bound a density; only those that may count are computed.
