@@ -147,6 +147,32 @@ def answer(page: Any) -> None:
     page.set_viewport_size({"width": 1240, "height": 720})
 
 
+# A cell as Jupyter shows it: the code, and what its last line gives.
+CELL = """<style>
+body { font: 13px sans-serif; margin: 14px; }
+pre { font: 13px monospace; background: #f5f5f5; border: 1px solid #e0e0e0; margin: 0; padding: 8px; }
+.row { display: grid; grid-template-columns: 62px 1fr; gap: 8px; margin-bottom: 8px; }
+.prompt { color: #307fc1; font: 13px monospace; padding-top: 9px; text-align: right; }
+.out { color: #bf5b3d; }
+table { border-collapse: collapse; font-size: 12px; }
+th, td { padding: 5px 9px; text-align: right; }
+tr:nth-child(even) { background: #f5f5f5; }
+</style>
+<div class="row"><span class="prompt">In [2]:</span><pre>cake = CAKE(n_clusters=3, random_state=0).fit(X)
+cake</pre></div>
+<div class="row"><span class="prompt out">Out[2]:</span><div>%s</div></div>"""
+
+
+def shoot_notebook(browser: Any) -> None:
+    """Take the picture of a fitted CAKE at the end of a cell."""
+    wine = load_wine(as_frame=True).data
+    cake = CAKE(3, random_state=0).fit((wine - wine.mean()) / wine.std(ddof=0))
+    page = browser.new_page(viewport={"width": 700, "height": 345}, device_scale_factor=1.5)
+    page.set_content(CELL % cake._repr_html_())
+    page.screenshot(path=IMAGES / "notebook.png")
+    page.close()
+
+
 def choose_second(page: Any) -> None:
     """Choose the second cluster, and scroll to what it is about."""
     page.locator("#clusters tbody button").nth(1).click()
@@ -171,13 +197,7 @@ def main() -> None:
         shoot(browser, "choose-k", 860)
         shoot_row(browser)
         shoot_phones(browser)
-        page = browser.new_page(
-            viewport={"width": 700, "height": 260}, device_scale_factor=1.5
-        )
-        wine = load_wine(as_frame=True).data
-        cake = CAKE(3, random_state=0).fit((wine - wine.mean()) / wine.std(ddof=0))
-        page.set_content(f'<body style="font: 14px sans-serif">{cake._repr_html_()}')
-        page.screenshot(path=IMAGES / "notebook.png")
+        shoot_notebook(browser)
         browser.close()
         os.chdir(Path(__file__).parent)
 

@@ -35,7 +35,7 @@ LEVEL = 0.95
 POINTS, POINTS_A_CLUSTER, MOST_POINTS = 1000, 20, 2000
 # Of the scores, for pictures
 QUANTILES = 101
-# Data sets drawn of each kind, runs on each, and of each clusterer of a list. More of them hardly
+# Data sets drawn of each kind, runs on each, and of each clusterer of a list. More of them barely
 # change the level.
 DRAWS, RUNS, RUNS_A_METHOD = 3, 10, 2
 # The same where a run takes long: clusterers other than k-means, and second opinions

@@ -157,8 +157,8 @@ class ConvergenceDisplay(ConfidenceDisplay):
         confidence, model = confidence_of(cake), cake.model_
         if not isinstance(model.clusters, Cells):
             raise ValueError(
-                "cake was fitted on data larger than memory, or Dask's, and keeps no silhouettes "
-                "to follow run by run; fit a sample of the rows that fits into memory."
+                "cake was fitted on data larger than memory, or on Dask data, and keeps no "
+                "silhouettes to follow run by run; fit a sample of the rows that fits into memory."
             )
         s, _ = model.silhouettes()
         return cls._follow(confidence, s, model.scoring, n_runs)

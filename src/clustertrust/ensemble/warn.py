@@ -95,7 +95,7 @@ def _of_noise(runs: Sequence[Run]) -> str:
     if not none.any() or not all_identical([run.labels for run in runs]):
         return ""
     return (
-        f", and {none.sum()} of {none.size} points are noise in all of them, so that they have no "
+        f", and {none.sum()} of {none.size} points are noise in all of them, so they have no "
         "score, or 0 with {unassigned='disagree'}"
     )
 

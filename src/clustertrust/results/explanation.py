@@ -13,8 +13,8 @@ from clustertrust.reasons import SENTENCES, error_text, lies_near
 
 # What stability is, by agreement; {} is what was counted.
 STABILITY = {
-    "element-centric": "points that its clusters in two runs share, of the larger one, on average "
-    "over {}",
+    "element-centric": "overlap of its clusters in two runs, as a share of the larger one, on "
+    "average over {}",
     "given": "share of {} that agree with the given label",
     "jaccard": "how much its clusters in two runs overlap, on average over {}",
     "matching": "share of {} that put it into the same cluster",
