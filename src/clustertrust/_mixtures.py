@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +30,9 @@ LEAST = np.finfo(np.float64).tiny
 NOTHING = 40.0
 # More pairs of points and components than this share are computed together, not picked out.
 PICKED = 0.3
+# Points, components and axes, multiplied: so many differences stay in the cache, and all components
+# are worked on at once. With more the loop over components is faster.
+TOGETHER = 250_000
 
 
 class Moments(NamedTuple):
@@ -63,6 +67,10 @@ class PointsByDifference:
         sizes = np.maximum(P.sum(axis=1), LEAST)
         means = (P @ self.Z) / sizes[:, None]
         n, p = self.Z.shape
+        if self.Z.size * len(sizes) <= TOGETHER:
+            apart = self.Z - means[:, None]
+            sums = (P[:, :, None] * apart).transpose(0, 2, 1) @ apart
+            return Moments(sizes, means, sums / sizes[:, None, None])
         covariances = np.zeros((len(sizes), p, p))
         for mean, own, covariance in zip(means, P, covariances, strict=True):
             for rows in row_blocks(n, p, k=1):
@@ -90,7 +98,8 @@ def _whiteners(covariances: Floats) -> Floats:
     return np.linalg.inv(np.linalg.cholesky(covariances)).transpose(0, 2, 1)
 
 
-class Densities(NamedTuple):
+@dataclass(frozen=True)
+class Densities:
     """Gaussians as they are computed: log(share_j f_j) at the mean (k,), means, whiteners."""
 
     peaks: Floats
@@ -98,7 +107,7 @@ class Densities(NamedTuple):
     whiteners: Floats
 
     def log_joint(self, Z: Floats) -> Floats:
-        """Return log(share_j f_j(z)), (k, n); -inf where it is nothing beside the largest.
+        """Return log(share_j f_j(z)), (k, n); -inf where it is negligible next to the largest.
 
         With many clusters a point is far from most. Its distance to a mean and the widest direction
         of the covariance bound a density; only those that may count are computed.
@@ -107,6 +116,12 @@ class Densities(NamedTuple):
         out = np.full((len(self.means), n), -np.inf)
         if not p:
             return np.broadcast_to(self.peaks[:, None], out.shape)
+
+        if Z.size * len(out) <= TOGETHER:
+            whitened = (Z - self.means[:, None]) @ self.whiteners
+            return np.asarray(
+                self.peaks[:, None] - 0.5 * np.einsum("kij,kij->ki", whitened, whitened)
+            )
 
         def fill(j: int, rows: Any) -> None:
             out[j, rows] = self.peaks[j] - 0.5 * _squares(Z[rows], self.means[j], self.whiteners[j])
@@ -123,14 +138,18 @@ class Densities(NamedTuple):
                 fill(j, rows)
         return out
 
+    @cached_property
+    def _least(self) -> Floats:
+        """(k,) inverse of the largest variance of each Gaussian in any direction."""
+        return np.asarray(np.linalg.svd(self.whiteners, compute_uv=False).min(axis=1) ** 2)
+
     def _bounds(self, Z: Floats) -> Floats:
         """Return what no log(share_j f_j(z)) exceeds, (k, n)."""
-        least = np.linalg.svd(self.whiteners, compute_uv=False).min(axis=1) ** 2
         apart = self.means @ Z.T
         apart *= -2
         apart += np.einsum("ij,ij->i", Z, Z)
         apart += (self.means**2).sum(axis=1)[:, None]
-        return np.asarray(self.peaks[:, None] - 0.5 * least[:, None] * np.maximum(apart, 0.0))
+        return np.asarray(self.peaks[:, None] - 0.5 * self._least[:, None] * np.maximum(apart, 0.0))
 
 
 @dataclass(frozen=True)

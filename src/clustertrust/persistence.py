@@ -1,7 +1,7 @@
 """X and consensus labels → persistence: does a label hold when clusters differ in spread and shape?
 
 Stability and silhouettes depend on runs that all draw borders in the same way: k-means cuts
-half-way between two centres, whatever the spreads of the clusters. Here the consensus clusters
+half-way between two centres, for clusters of any spread. Here the consensus clusters
 become the components of a Gaussian mixture. A few EM steps let them take their own covariances, and
 a uniform background takes the points that none of them explains. Persistence is the posterior that
 the point's own label keeps, averaged over the steps.
@@ -84,13 +84,14 @@ class Refinement:
         0 where the label is -1 or of no component.
         """
         own = _positions(self.clusters, labels)
+        steps = [(components.densities, noise) for components, noise in self.steps]
 
         def of_rows(rows: slice) -> Floats:
             Z = (np.asarray(X[rows], dtype=np.float64) - self.center) @ self.axes
             some = np.flatnonzero(own[rows] >= 0)
             kept = np.zeros(len(Z))
-            for components, noise in self.steps:
-                joint = components.densities.log_joint(Z)
+            for densities, noise in steps:
+                joint = densities.log_joint(Z)
                 total = _log_total(joint, self.background, noise)
                 kept[some] += np.exp(joint[own[rows][some], some] - total[some])
             return np.minimum(kept / len(self.steps), 1.0)

@@ -96,12 +96,12 @@ class PreparedData:
         )
 
     def fit(
-        self, models: Sequence[KMeans], threads: int = 1
+        self, models: Sequence[KMeans], threads: int = 1, starts: Starts | None = None
     ) -> Iterator[tuple[int, Fitted | None]]:
         """Yield the position of each model that suits, in the order in which they end, and its run.
 
         None in place of a run that left clusters empty: `KMeans.fit` warns of that. A run depends
-        on the data and its model alone.
+        on the data and its model alone. `starts` are drawn as scikit-learn does, unless given.
         """
         alike: dict[tuple[Any, ...], list[int]] = {}
         for position, model in enumerate(models):
@@ -109,7 +109,7 @@ class PreparedData:
             alike.setdefault(settings, []).append(position)
         parts = tile_parts(len(self.tiles))
         with Team(min(threads, len(parts))) as team:
-            starts = Starts(self.X, self.middle, self.squares)
+            starts = starts or Starts(self.X, self.middle, self.squares)
             for (k, init, max_iter, tol), positions in alike.items():
                 size = max(1, _MOVES // (8 * len(parts) * k * self.X.shape[1]))
                 for low in range(0, len(positions), size):
