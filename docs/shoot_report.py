@@ -121,6 +121,32 @@ def shoot_row(browser: Any) -> None:
     page.close()
 
 
+def shoot_simulations(browser: Any) -> None:
+    """Take the points and clusters as colour-blind people see them, simulated by Chromium."""
+    page = visit(browser, "review", 1240, 720)
+    page.locator("#scatter-title").evaluate("(title) => title.scrollIntoView()")
+    session = page.context.new_cdp_session(page)
+    screens = []
+    for kind in ("protanopia", "deuteranopia", "tritanopia", "achromatopsia"):
+        session.send("Emulation.setEmulatedVisionDeficiency", {"type": kind})
+        page.wait_for_timeout(300)
+        screens.append(Image.open(io.BytesIO(page.screenshot())))
+    page.close()
+    paste(screens, 2).save(IMAGES / "report-colour-blind.png")
+
+
+def paste(screens: list[Any], columns: int) -> Any:
+    """Return pictures of one size side by side, in rows of so many, on grey."""
+    (width, height), gap = screens[0].size, 24
+    rows = -(-len(screens) // columns)
+    size = (columns * (width + gap) - gap, rows * (height + gap) - gap)
+    sheet = Image.new("RGB", size, "#808995")
+    for place, screen in enumerate(screens):
+        row, column = divmod(place, columns)
+        sheet.paste(screen, (column * (width + gap), row * (height + gap)))
+    return sheet
+
+
 def shoot_phones(browser: Any) -> None:
     """Take three screens of a phone in the dark, side by side."""
     page = visit(browser, "review", 390, 800, color_scheme="dark")
@@ -132,11 +158,7 @@ def shoot_phones(browser: Any) -> None:
         page.wait_for_timeout(300)
         screens.append(Image.open(io.BytesIO(page.screenshot())))
     page.close()
-    width, height = screens[0].size
-    strip = Image.new("RGB", (3 * width + 2 * 24, height), "#808995")
-    for place, screen in enumerate(screens):
-        strip.paste(screen, (place * (width + 24), 0))
-    strip.save(IMAGES / "report-phone.png")
+    paste(screens, 3).save(IMAGES / "report-phone.png")
 
 
 def answer(page: Any) -> None:
@@ -177,10 +199,7 @@ def shoot_notebook(browser: Any) -> None:
 def choose_second(page: Any) -> None:
     """Choose the second cluster, and scroll to what it is about."""
     page.locator("#clusters tbody button").nth(1).click()
-    page.locator("#profile").evaluate("(card) => { card.scrollTop = 150; }")
-    page.locator("#profile-card").evaluate(
-        "(card) => card.scrollIntoView({ block: 'center' })"
-    )
+    page.locator("#clusters-title").evaluate("(title) => title.scrollIntoView()")
 
 
 def main() -> None:
@@ -198,6 +217,7 @@ def main() -> None:
         shoot(browser, "choose-k", 860)
         shoot_row(browser)
         shoot_phones(browser)
+        shoot_simulations(browser)
         shoot_notebook(browser)
         browser.close()
         os.chdir(Path(__file__).parent)
