@@ -28,6 +28,8 @@ from clustertrust._types import Floats, Ints
 LEAST = np.finfo(np.float64).tiny
 # A density this much below the largest, as a logarithm, moves no digit of a sum of densities.
 NOTHING = 40.0
+# So small a membership moves no digit of a sum.
+NO_MEMBER = 1e-30
 # More pairs of points and components than this share are computed together, not picked out.
 PICKED = 0.3
 # Points, components and axes, multiplied: so many differences stay in the cache, and all components
@@ -73,7 +75,10 @@ class PointsByDifference:
             return Moments(sizes, means, sums / sizes[:, None, None])
         covariances = np.zeros((len(sizes), p, p))
         for mean, own, covariance in zip(means, P, covariances, strict=True):
-            for rows in row_blocks(n, p, k=1):
+            # With many clusters most points are no members of one.
+            members = np.flatnonzero(own > NO_MEMBER)
+            picked = len(members) <= PICKED * n
+            for rows in [members] if picked else row_blocks(n, p, k=1):
                 deviation = self.Z[rows] - mean
                 covariance += (deviation * own[rows, None]).T @ deviation
         return Moments(sizes, means, covariances / sizes[:, None, None])
