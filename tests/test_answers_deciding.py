@@ -131,7 +131,7 @@ def test_a_decision_says_what_it_keeps(cancer):
     assert repr(found) == f"<Decision: {found.n_kept} of 569 kept; str() says on what evidence>"
     assert found.more == 0
     assert str(found) == (
-        f"Of the {found.n_kept} rows kept at most 10 % are wrong, with 95 % confidence; "
+        f"Of the {found.n_kept:,} rows kept at most 10 % are wrong, with 95 % confidence; "
         "150 answers used."
     )
     assert found.n_kept > 300

@@ -43,7 +43,7 @@ def test_figures_that_pages_repeat_are_the_recorded_ones():
     seconds, gib = (recorded("million", f"{fit}: {unit}")[0] for unit in units)
     for page in ("README.md", "docs/howto/large.md"):
         text = " ".join((ROOT / page).read_text().split())
-        assert f"{seconds:.1f} seconds of processor time and {gib:.1f} GiB" in text, page
+        assert f"{seconds:.1f} seconds of CPU time and {gib:.1f} GiB" in text, page
     stability = recorded("stability", "stability, n=10,000, k=10, R=20")
     exact = recorded("score", "exact score, given ensemble, n=10,000, d=20, k=10, R=20")
     told = f"20 runs {exact[1] / exact[0]:.0f} times faster, stability {stability[1] / stability[0]:.0f} times"

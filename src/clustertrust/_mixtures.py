@@ -108,7 +108,7 @@ class Joint(NamedTuple):
 
     Attributes
     ----------
-    logs : (k, n); -inf where it is nothing beside the largest
+    logs : (k, n); -inf where it is negligible next to the largest
     first : (n,) a component that is the largest, but for `shared` points
     shared : positions of the points for which several components may count
     """

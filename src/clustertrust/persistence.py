@@ -1,7 +1,7 @@
 """X and consensus labels → persistence: does a label hold when clusters differ in spread and shape?
 
 Stability and silhouettes depend on runs that all draw borders in the same way: k-means cuts
-half-way between two centres, whatever the spreads of the clusters. Here the consensus clusters
+half-way between two centres, for clusters of any spread. Here the consensus clusters
 become the components of a Gaussian mixture. A few EM steps let them take their own covariances, and
 a uniform background takes the points that none of them explains. Persistence is the posterior that
 the point's own label keeps, averaged over the steps.

@@ -104,7 +104,7 @@ class Decision:
             f"at most {_percent(self.risk)} are wrong, with {_percent(1 - self.delta)} confidence"
         )
         if self.guaranteed:
-            text = f"Of the {self.n_kept} rows kept {surely}; {answers}."
+            text = f"Of the {self.n_kept:,} rows kept {surely}; {answers}."
             if self.answers.rounds > 1:
                 together = max(1 - self.answers.rounds * self.delta, 0.0)
                 text += (

@@ -1,7 +1,7 @@
 """What several displays share: colours, names of clusters, scales, notes, and places of names.
 
 Colours can be distinguished with every kind of colour vision: scores from orange to blue, and
-clusters side by side in two alternating blues, with the name beside each. Nobody could read a
+clusters side by side in two alternating blues, with the name next to each. Nobody could read a
 legend of 26 hues.
 """
 

@@ -66,7 +66,7 @@ class Runs(BaseEstimator):
         check_choice("on_failure", self.on_failure, ON_FAILURE)
         if not (self.checkpoint is None or isinstance(self.checkpoint, str | Path)):
             raise ParameterTypeError(
-                "checkpoint", self.checkpoint, "is no path", "give that of a folder"
+                "checkpoint", self.checkpoint, "is not a path", "give the path of a folder"
             )
 
 

@@ -72,7 +72,7 @@ class Geometry(BaseEstimator):
     name : what `geometry_method_` says
     takes_metric : whether the metric of `CAKE` is used
     has_coordinates : whether distances are those of the coordinates, so that Gaussians fit them
-    in_blocks : whether `measure_totals` can do with sums over blocks of rows, for data larger than
+    in_blocks : whether `measure_totals` works with sums over blocks of rows, for data larger than
         memory and Dask data
     """
 
@@ -164,7 +164,7 @@ class Geometry(BaseEstimator):
 
     @property
     def takes_totals(self) -> bool:
-        """Whether `measure_totals` can do with sums over blocks, with these parameters."""
+        """Whether `measure_totals` works with sums over blocks, with these parameters."""
         return self.in_blocks
 
     def resolve_blocks(self) -> Geometry:
