@@ -431,7 +431,7 @@ def test_pages_repeat_the_auroc_of_the_evidence():
     readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
     assert f"as a silhouette does (mean AUROC {means['harmonic']})" in readme
     assert (
-        f"from other methods](docs/howto/ranking.md#second-opinions): {means['combined']}."
+        f"from other methods](docs/howto/ranking.md#add-second-opinions): {means['combined']}."
         in readme
     )
     why = page_text("why.md")

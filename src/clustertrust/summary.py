@@ -127,7 +127,7 @@ def summary_of(
 def summary_of_confidence(
     confidence: Confidence, *, threshold: float | None = None, points: int = AMBIGUOUS
 ) -> Summary:
-    """Summarise a record of scores, whatever the data were."""
+    """Summarise a record of scores, for any kind of data."""
     at = confidence.cut(threshold)
     table = pd.DataFrame(confidence.to_columns(at.threshold), index=confidence.row_names())
     notes = note_on_noise(confidence.ensemble.noise)

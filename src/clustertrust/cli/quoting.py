@@ -1,4 +1,4 @@
-"""What `choose-k` found for the same data, read from its file and quoted beside the scores."""
+"""What `choose-k` found for the same data, read from its file and quoted next to the scores."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ import numpy as np
 from clustertrust._types import Array
 from clustertrust.files.sources import Block, Source
 
-# Bytes that the disk has left at least, beside as many as are kept: results need room too.
+# Bytes that must stay free on the disk, besides those that are kept: results need room too.
 SPARE = 2**30
 
 

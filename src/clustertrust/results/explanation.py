@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -92,6 +93,11 @@ class Explanation:
     assigned: int | None = None
     unassigned: str = "skip"
     by_name: bool = field(default=False, compare=False)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the same sentences."""
+        lines = "<br>".join(map(html.escape, str(self).splitlines()))
+        return f'<div style="max-width:78ch">{lines}</div>'
 
     def __str__(self) -> str:
         label = "no cluster" if self.label is None else f"cluster {self.label}"
