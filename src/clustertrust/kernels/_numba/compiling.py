@@ -29,9 +29,12 @@ TILE = 128
 _numba: Any = numba
 _caching: Any = caching
 _appdirs: Any = appdirs
+# Where Numba keeps machine code, the folder that is named by `NUMBA_CACHE_DIR` first
+_Locator: Any
+_Locator, *_OTHERS = _caching.CompileResultCacheImpl._locator_classes
 
 
-class _SharedFolder(_caching._CacheLocator):
+class _SharedFolder(_Locator):
     """Numba's folder of the user, the same for all environments with these kernels and this Numba.
 
     Numba itself keeps machine code beside each installed copy of a file, and trusts it by the
@@ -54,7 +57,7 @@ class _SharedFolder(_caching._CacheLocator):
     @classmethod
     def from_function(cls, py_func: Any, py_file: str) -> _SharedFolder | None:
         """Return the folder, or None where it cannot be written to."""
-        locator = cls()
+        locator = cls(py_func, py_file)
         try:
             locator.ensure_cache_path()
         except OSError:
@@ -74,7 +77,7 @@ def _contents() -> str:
 class _Places(_caching.CompileResultCacheImpl):
     """Where code is kept: in the shared folder, or else where Numba keeps it."""
 
-    _locator_classes = (_SharedFolder, *_caching.CompileResultCacheImpl._locator_classes)
+    _locator_classes = (_SharedFolder, *_OTHERS)
 
 
 class _Cache(_caching.FunctionCache):
@@ -98,6 +101,7 @@ def compiled(function: Callable[..., Any], fastmath: set[str] | bool = _REGROUP)
     """
     kernel: Any = numba.njit(**_OPTIONS, fastmath=fastmath)(function)
     with suppress(RuntimeError):  # no folder for the cache
+        # As its method `enable_caching` does, with another place
         kernel._cache = _Cache(function)
     return kernel
 
