@@ -163,9 +163,9 @@ def test_silhouettes_equal_plain_ones(leaves_out, lone_zero, root):
     sizes = np.array([1.0, 2, 7, 9, 1, 2, 3, 4, 5])
     itself, noise = rng.random(200) * 0.1, np.full(200, 0.01)
     rules = Rules(leaves_out, lone_zero, root)
-    arguments = means, own, (start, sizes), itself, noise, rules
-    s, nearest = _numba.silhouettes(*arguments)
-    plain_s, plain_nearest = _numpy.silhouettes(*arguments)
+    arguments = means, np.ascontiguousarray(own.T), (start, sizes), itself, noise, rules
+    s, nearest = (values.T for values in _numba.silhouettes(*arguments))
+    plain_s, plain_nearest = (values.T for values in _numpy.silhouettes(*arguments))
     assert_allclose(s, plain_s, rtol=1e-12, atol=1e-15)
     assert_array_equal(nearest, plain_nearest)
     i, r = 77, 2

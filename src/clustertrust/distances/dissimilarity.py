@@ -115,13 +115,13 @@ class Dissimilarity(ABC):
         def keep(points: Any, means: Floats) -> None:
             values, others = backend().silhouettes(
                 np.ascontiguousarray(means),
-                np.ascontiguousarray(rows[points if of is None else of[points]].T),
+                np.ascontiguousarray(rows[points if of is None else of[points]]),
                 clusters,
                 np.ascontiguousarray(itself[points]),
                 np.ascontiguousarray(noise[points]),
                 rules,
             )
-            s[points], nearest[points] = values.T, others.T
+            s[points], nearest[points] = values, others
 
         for _ in self.map_training(keep) if X is None else self.map(X, keep):
             pass

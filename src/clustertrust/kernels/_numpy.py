@@ -312,11 +312,11 @@ def silhouettes(
     noise: AnyFloats,
     rules: Rules,
 ) -> tuple[AnyFloats, Ints]:
-    """Silhouettes (b - a) / max(a, b), Eq. (1), and the nearest other cluster: both (R, b)."""
+    """Silhouettes (b - a) / max(a, b), Eq. (1), and the nearest other cluster: both (b, R)."""
     start, sizes = clusters
     s = np.full(own.shape, np.nan)
     nearest = np.full(own.shape, -1, dtype=np.int32)
-    for r, mine in enumerate(own):
+    for r, mine in enumerate(own.T):
         i = np.flatnonzero(mine >= 0)
         if i.size == 0:
             continue
@@ -327,7 +327,7 @@ def silhouettes(
         closest = block.argmin(axis=0)
         b = block[closest, np.arange(i.size)]
         alone = np.isinf(b)
-        nearest[r, i] = np.where(alone, -1, closest)
+        nearest[i, r] = np.where(alone, -1, closest)
         if rules.leaves_out:
             a = np.maximum(a * size - itself[i], 0.0) / np.maximum(size - 1, 1)
         a, b = (np.where(x > noise[i], x, 0.0) for x in (a, b))
@@ -335,7 +335,7 @@ def silhouettes(
             a, b = np.sqrt(a), np.sqrt(b)
         top = np.maximum(a, b)
         zero = alone | (top == 0) | (rules.lone_zero & (size == 1))
-        s[r, i] = np.divide(b - a, top, out=np.zeros(i.size), where=~zero)
+        s[i, r] = np.divide(b - a, top, out=np.zeros(i.size), where=~zero)
     return s, nearest
 
 

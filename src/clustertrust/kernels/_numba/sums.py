@@ -165,38 +165,40 @@ def _most(a, b):  # type: ignore[no-untyped-def]
 @compiled
 def _silhouettes(means, own, clusters, itself, noise, rules, between, s, nearest):  # type: ignore[no-untyped-def]
     start, sizes = clusters
-    R, points = own.shape
-    a, b = between
-    for r in range(R):
-        for i in range(points):
-            a[i] = np.nan
-            b[i] = np.inf
-            nearest[r, i] = -1
-        for c in range(start[r + 1] - start[r]):
-            row = means[start[r] + c]
-            for i in range(points):  # no branches: the loop fills the vector registers
-                mine = own[r, i] == c
-                better = (not mine) & (row[i] < b[i])
-                a[i] = row[i] if mine else a[i]
-                b[i] = row[i] if better else b[i]
-                nearest[r, i] = c if better else nearest[r, i]
-        for i in range(points):
-            if own[r, i] < 0:
-                s[r, i] = np.nan
-                nearest[r, i] = -1
-                continue
-            size = sizes[start[r] + own[r, i]]
-            x, y = a[i], b[i]
-            if rules.leaves_out:
-                x = _most(x * size - itself[i], 0.0) / _most(size - 1.0, 1.0)
-            x = x if x > noise[i] else 0.0
-            y = y if y > noise[i] else 0.0
-            if nearest[r, i] < 0 or (rules.lone_zero and size == 1) or (x == 0 and y == 0):
-                s[r, i] = 0.0
-            elif rules.root:
-                s[r, i] = (np.sqrt(y) - np.sqrt(x)) / np.sqrt(_most(x, y))
-            else:
-                s[r, i] = (y - x) / _most(x, y)
+    points, R = own.shape
+    a, b, mine, near = between
+    for first in range(0, points, TILE):
+        count = _least(TILE, points - first)
+        for r in range(R):
+            for i in range(count):
+                mine[i], near[i] = own[first + i, r], -1
+                a[i], b[i] = np.nan, np.inf
+            for c in range(start[r + 1] - start[r]):
+                row, code = means[start[r] + c, first : first + count], np.int32(c)
+                for i in range(count):  # no branches: the loop fills the vector registers
+                    is_own = mine[i] == code
+                    better = (not is_own) & (row[i] < b[i])
+                    a[i] = row[i] if is_own else a[i]
+                    b[i] = row[i] if better else b[i]
+                    near[i] = code if better else near[i]
+            for i in range(count):
+                p = first + i
+                if mine[i] < 0:
+                    s[p, r], nearest[p, r] = np.nan, -1
+                    continue
+                nearest[p, r] = near[i]
+                size = sizes[start[r] + mine[i]]
+                x, y = a[i], b[i]
+                if rules.leaves_out:
+                    x = _most(x * size - itself[p], 0.0) / _most(size - 1.0, 1.0)
+                x = x if x > noise[p] else 0.0
+                y = y if y > noise[p] else 0.0
+                if near[i] < 0 or (rules.lone_zero and size == 1) or (x == 0 and y == 0):
+                    s[p, r] = 0.0
+                    continue
+                if rules.root:
+                    x, y = np.sqrt(x), np.sqrt(y)
+                s[p, r] = (y - x) / _most(x, y)
 
 
 def silhouettes(
@@ -207,16 +209,16 @@ def silhouettes(
     noise: Floats,
     rules: Rules,
 ) -> tuple[Floats, Ints]:
-    """Silhouettes (b - a) / max(a, b), Eq. (1), and the nearest other cluster: two arrays (R, b).
+    """Silhouettes (b - a) / max(a, b), Eq. (1), and the nearest other cluster: two arrays (b, R).
     O(K b).
 
     `clusters` are start and sizes (K,): `means` is (K, b) with the clusters of run r in the rows
-    start[r]:start[r + 1]; `own` is (R, b). By the rules, a becomes the mean over the other members,
+    start[r]:start[r + 1]; `own` is (b, R). By the rules, a becomes the mean over the other members,
     a point adding `itself` (b,) to its own sum. What is not above `noise` (b,) is 0. Silhouettes
     are 0 where a and b are 0 and where there is no other cluster, NaN where the point is not
     assigned.
     """
     s, nearest = np.empty(own.shape), np.empty(own.shape, dtype=np.int32)
-    between = np.empty((2, own.shape[1]))
-    _silhouettes(means, own, clusters, itself, noise, rules, (between[0], between[1]), s, nearest)
+    between = (*np.empty((2, TILE)), *np.empty((2, TILE), dtype=np.int32))
+    _silhouettes(means, own, clusters, itself, noise, rules, between, s, nearest)
     return s, nearest
