@@ -134,6 +134,7 @@ class Dissimilarity(ABC):
         reduce: Reduce[Result],
         bytes_each: int,
         points: Any = None,
+        largest: int = 1024,
     ) -> Iterator[Result]:
         """Run reduce(points[block], means(block)) over blocks of n points on the threads.
 
@@ -147,7 +148,8 @@ class Dissimilarity(ABC):
 
         columns = 16 * int(self.cells.start[-1])
         with one_thread() if self.calls_libraries else nullcontext():
-            yield from map_blocks(work, blocks(n, bytes_each + columns), threads)
+            each = blocks(n, bytes_each + columns, largest=largest)
+            yield from map_blocks(work, each, threads)
 
     def _matrix_means(self, matrix: Array) -> Floats:
         """Dissimilarities (b, n) → means by cluster (K, b)."""
@@ -239,9 +241,11 @@ class Centers(Dissimilarity):
 
     def map(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
         """Return the distances from unseen points."""
-        return self._split(
-            X.shape[0], lambda rows: self._means(X[rows]), reduce, 16 * len(self.centers)
-        )
+        n = X.shape[0]
+        # Many points in fewer calls: differences round the same in blocks of any size.
+        largest = 1024 if sparse.issparse(X) else min(2048, max(1024, n // 256))
+        each = 16 * len(self.centers)
+        return self._split(n, lambda rows: self._means(X[rows]), reduce, each, None, largest)
 
     def map_training(self, reduce: Reduce[Result]) -> Iterator[Result]:
         """Return the distances of the training points; the same as for any others."""

@@ -281,7 +281,12 @@ class _Batch:
         """Return the squared distance of each point to the centre of its cluster in run r."""
         X, middle = self.data.X, self.data.middle
         own, centers = self.labels[r], self.centers[r]
-        found = [((X[s] - middle - centers[own[s]]) ** 2).sum(axis=1) for s in self.data.rows()]
+        found = []
+        for rows in self.data.rows():
+            apart = X[rows] - middle
+            apart -= centers[own[rows]]
+            apart *= apart
+            found.append(apart.sum(axis=1))
         return np.concatenate(found)
 
     def _result(self, r: int, n_iter: int) -> Fitted | None:
