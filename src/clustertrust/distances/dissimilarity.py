@@ -148,8 +148,7 @@ class Dissimilarity(ABC):
 
         columns = 16 * int(self.cells.start[-1])
         with one_thread() if self.calls_libraries else nullcontext():
-            each = blocks(n, bytes_each + columns, largest=largest)
-            yield from map_blocks(work, each, threads)
+            yield from map_blocks(work, blocks(n, bytes_each + columns, largest=largest), threads)
 
     def _matrix_means(self, matrix: Array) -> Floats:
         """Dissimilarities (b, n) → means by cluster (K, b)."""
@@ -241,11 +240,10 @@ class Centers(Dissimilarity):
 
     def map(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
         """Return the distances from unseen points."""
-        n = X.shape[0]
         # Many points in fewer calls: differences round the same in blocks of any size.
-        largest = 1024 if sparse.issparse(X) else min(2048, max(1024, n // 256))
-        each = 16 * len(self.centers)
-        return self._split(n, lambda rows: self._means(X[rows]), reduce, each, None, largest)
+        largest = 1024 if sparse.issparse(X) else min(2048, max(1024, X.shape[0] // 256))
+        means, each = (lambda rows: self._means(X[rows])), 16 * len(self.centers)
+        return self._split(X.shape[0], means, reduce, each, None, largest)
 
     def map_training(self, reduce: Reduce[Result]) -> Iterator[Result]:
         """Return the distances of the training points; the same as for any others."""
