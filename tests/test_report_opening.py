@@ -287,7 +287,9 @@ def test_the_command_writes_both_pages(tmp_path, monkeypatch):
     assert '"score_shares":{"data":' in Path("first.html").read_text(encoding="utf-8")
     # Scores in a file do not say what data without clusters reach.
     assert "For a verdict on the page, add --chance" in done.output
-    assert '"verdict":"Not tested for structure' in Path("second.html").read_text(encoding="utf-8")
+    second = Path("second.html").read_text(encoding="utf-8")
+    assert '"verdict":"Not tested for structure' in second
+    assert "--resample 0.8" in second  # an option of `score`, which made the scores
     typed = "score iris.csv -k 3 --runs 3 --json"
     said = json.loads(CliRunner().invoke(cli, typed.split()).output)
     again = f"report s.csv --data iris.csv --chance {said['chance']} --out third.html"
