@@ -440,7 +440,9 @@ def tab_to(page, found, key="Tab", most=150):
         state = page.evaluate(
             f"""() => {{
               const at = document.activeElement, look = getComputedStyle(at), box = at.getBoundingClientRect();
-              const seen = box.bottom > 0 && box.top < innerHeight && look.outlineStyle !== "none";
+              const over = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
+              const free = over === null || at.contains(over) || over.contains(at);  // not below the bar
+              const seen = free && box.bottom > 0 && box.top < innerHeight && look.outlineStyle !== "none";
               return [({found})(at), seen, at.outerHTML.slice(0, 100)];
             }}"""
         )
@@ -476,6 +478,7 @@ def test_the_page_by_keyboard_alone(visit, mixed, people):
     assert page.locator("#point-title").inner_text().endswith(name)
     page.keyboard.press("Escape")
     assert page.evaluate("document.activeElement.textContent") == name  # back where it was opened
+    tab_to(page, "(at) => at.closest('#columns')", "Shift+Tab")
     page.locator("#show").focus()
     tab_to(page, "(at) => at.id === 'download-table'")
     with page.expect_download() as waiting:
