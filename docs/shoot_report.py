@@ -32,6 +32,7 @@ from clustertrust import CAKE
 from clustertrust.cli import cli
 
 IMAGES = Path(__file__).parent / "images"
+WIDTH = 1120  # of a window in which nothing of the page wraps
 # Right but for two, as a person would answer who knows the three cultivars.
 ANSWERS = "rrrrrrrrwrrrrrrrrrrsrrrrrwrr"
 MODULES = ("sklearn.cluster", "sklearn.linear_model", "sklearn.tree", "numpy.linalg")
@@ -93,7 +94,7 @@ def write_pages() -> None:
 
 def shoot(browser: Any, name: str, height: int, *acts: Callable[[Any], None]) -> None:
     """Open a page, do something on it, and take its picture."""
-    page = visit(browser, name, 1240, height)
+    page = visit(browser, name, WIDTH, height)
     for act in acts:
         act(page)
     page.wait_for_timeout(300)
@@ -112,7 +113,7 @@ def visit(browser: Any, name: str, width: int, height: int, **look: Any) -> Any:
 
 def shoot_row(browser: Any) -> None:
     """Take the picture of the panel on the most doubtful row."""
-    page = visit(browser, "review", 1240, 720)
+    page = visit(browser, "review", WIDTH, 720)
     page.locator("#points tbody button").first.click()
     page.locator("#scatter-title").evaluate("(title) => title.scrollIntoView()")
     page.wait_for_timeout(300)
@@ -122,7 +123,7 @@ def shoot_row(browser: Any) -> None:
 
 def shoot_simulations(browser: Any) -> None:
     """Take the points and clusters as colour-blind people see them, simulated by Chromium."""
-    page = visit(browser, "review", 1240, 720)
+    page = visit(browser, "review", WIDTH, 720)
     page.locator("#scatter-title").evaluate("(title) => title.scrollIntoView()")
     session = page.context.new_cdp_session(page)
     screens = []
@@ -131,11 +132,11 @@ def shoot_simulations(browser: Any) -> None:
         page.wait_for_timeout(300)
         screens.append(Image.open(io.BytesIO(page.screenshot())))
     page.close()
-    paste(screens, 2).save(IMAGES / "report-colour-blind.png")
+    paste(screens, 2).reduce(2).save(IMAGES / "report-colour-blind.png")
 
 
 def paste(screens: list[Any], columns: int) -> Any:
-    """Return pictures of one size side by side, in rows of so many, on grey."""
+    """Return pictures of one size side by side, in rows of this many, on grey."""
     (width, height), gap = screens[0].size, 24
     rows = -(-len(screens) // columns)
     size = (columns * (width + gap) - gap, rows * (height + gap) - gap)
@@ -148,7 +149,7 @@ def paste(screens: list[Any], columns: int) -> Any:
 
 def shoot_phones(browser: Any) -> None:
     """Take three screens of a phone in the dark, side by side."""
-    page = visit(browser, "review", 390, 800, color_scheme="dark", device_scale_factor=1.5)
+    page = visit(browser, "review", 390, 800, color_scheme="dark")
     screens = []
     for heading in ("title", "columns-title", "clusters-title"):
         page.locator(f"#{heading}").evaluate(
@@ -166,7 +167,7 @@ def answer(page: Any) -> None:
     page.locator("#review-open").click()
     for key in ANSWERS:
         page.keyboard.press(key)
-    page.set_viewport_size({"width": 1240, "height": 720})
+    page.set_viewport_size({"width": WIDTH, "height": 720})
 
 
 # A cell as Jupyter shows it: the code, and what its last line gives.

@@ -12,6 +12,7 @@ from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize_scalar
 from scipy.sparse import csr_array
+from scipy.special import logsumexp
 from scipy.stats import chi2, multivariate_normal, ortho_group
 from sklearn.base import clone
 from sklearn.datasets import make_blobs, make_moons
@@ -175,7 +176,8 @@ def test_densities_are_those_of_scipy_where_they_count(apart, together, monkeypa
     Z = np.concatenate(
         [rng.multivariate_normal(m, c, 50) for m, c in zip(means, covariances, strict=True)]
     )
-    found = Components(shares, means, covariances).densities.log_joint(Z)
+    joint = Components(shares, means, covariances).densities.log_joint(Z)
+    found = joint.logs
     wanted = np.array(
         [
             np.log(share) + multivariate_normal.logpdf(Z, mean, covariance)
@@ -185,12 +187,18 @@ def test_densities_are_those_of_scipy_where_they_count(apart, together, monkeypa
     counts = wanted > wanted.max(axis=0) - 40
     assert_allclose(found[counts], wanted[counts], rtol=1e-6, atol=1e-6)
     assert (found[~counts] <= wanted[~counts] + 1e-3).all()
+    assert_allclose(joint.total(), logsumexp(wanted, axis=0), rtol=1e-6, atol=1e-6)
+    assert_array_equal(joint.labels(), wanted.argmax(axis=0))
+    assert together or (len(joint.shared) < len(Z)) == (apart == 200)
     assert (np.isinf(found).mean() > 0.5) == (apart == 200 and not together)
 
 
 def test_moments_of_all_clusters_together_are_those_of_each(monkeypatch):
     rng = np.random.default_rng(0)
     Z, P = rng.normal(size=(70, 3)) + 1e3, rng.random((4, 70))
+    # Few members, of which some hardly count
+    P[1] *= rng.random(70) < 0.2
+    P[2, ::2] *= 1e-40
     together = PointsByDifference(Z).moments(P)
     for weights, size, mean, covariance in zip(P, *together, strict=True):
         assert_allclose(size, weights.sum())

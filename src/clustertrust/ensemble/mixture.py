@@ -10,7 +10,6 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from scipy.special import logsumexp
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
@@ -61,8 +60,8 @@ def fit_mixture(model: GaussianMixture, X: Array) -> bool:
         mixture = _estimate(points, memberships(run.labels, names), model.reg_covar)
         for _ in range(model.max_iter):
             joint = mixture.densities.log_joint(data.X)
-            total = logsumexp(joint, axis=0)
-            mixture = _estimate(points, np.exp(joint - total), model.reg_covar)
+            total = joint.total()
+            mixture = _estimate(points, np.exp(joint.logs - total), model.reg_covar)
             likelihoods.append(float(total.mean()))
             model.converged_ = abs(likelihoods[-1] - likelihoods[-2]) < model.tol
             if model.converged_:

@@ -178,7 +178,7 @@ class Predict(Record):
                 return np.asarray(self.model.predict(X))
             X = np.asarray(X, dtype=np.float64)
             some = blocks(len(X), 24 * len(densities.peaks), largest=8192)
-            labels = [densities.log_joint(X[rows]).argmax(axis=0) for rows in some]
+            labels = [densities.log_joint(X[rows]).labels() for rows in some]
         return np.concatenate([np.empty(0, dtype=np.int64), *labels])
 
 
