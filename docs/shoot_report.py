@@ -123,7 +123,7 @@ def shoot_row(browser: Any) -> None:
 
 def shoot_simulations(browser: Any) -> None:
     """Take the points and clusters as colour-blind people see them, simulated by Chromium."""
-    page = visit(browser, "review", 1240, 720)
+    page = visit(browser, "review", WIDTH, 720)
     page.locator("#scatter-title").evaluate("(title) => title.scrollIntoView()")
     session = page.context.new_cdp_session(page)
     screens = []
@@ -132,11 +132,11 @@ def shoot_simulations(browser: Any) -> None:
         page.wait_for_timeout(300)
         screens.append(Image.open(io.BytesIO(page.screenshot())))
     page.close()
-    paste(screens, 2).save(IMAGES / "report-colour-blind.png")
+    paste(screens, 2).reduce(2).save(IMAGES / "report-colour-blind.png")
 
 
 def paste(screens: list[Any], columns: int) -> Any:
-    """Return pictures of one size side by side, in rows of so many, on grey."""
+    """Return pictures of one size side by side, in rows of this many, on grey."""
     (width, height), gap = screens[0].size, 24
     rows = -(-len(screens) // columns)
     size = (columns * (width + gap) - gap, rows * (height + gap) - gap)

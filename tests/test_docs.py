@@ -276,6 +276,18 @@ def test_the_picture_of_the_readme(tmp_path, monkeypatch):
         assert f"{len(trust.data())} points" in page.read_text()
 
 
+def test_pictures_are_described_and_fit_a_page():
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        described = re.findall(r'!\[([^\]]*)\]\(|^:alt: (.*)$|<img [^>]*alt="([^"]*)"', text, re.M)
+        for words in ("".join(found) for found in described):
+            assert len(words.split()) >= 4, (page, words)
+        assert text.count("```{image}") == text.count("\n:alt: "), page
+    for picture in (DOCS / "images").glob("*.png"):
+        width = int.from_bytes(picture.read_bytes()[16:20], "big")
+        assert 900 <= width <= 1500, (picture.name, width)  # letters can be read at 740 px
+
+
 def test_the_readme_stays_under_two_screens():
     lines = (ROOT / "README.md").read_text().splitlines()
     assert len(lines) <= 90

@@ -25,7 +25,7 @@ from clustertrust.calibration.classes import ClusterMap, map_clusters
 from clustertrust.calibration.sampling import Sample
 from clustertrust.calibration.thresholds import RiskThreshold, risk_threshold
 
-# One in so many random answers teaches the model, or names the clusters
+# One in this many random answers teaches the model, or names the clusters
 SPENT = 4
 # So many times the fewest answers that could certify anything must be left to test
 ENOUGH = 2.5

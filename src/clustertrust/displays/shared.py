@@ -143,7 +143,7 @@ def written(name: Any) -> str:
 
 
 def letter_size(n_names: int) -> float:
-    """Return the size of letters for so many names in one plot, in points of print."""
+    """Return the size of letters for this many names in one plot, in points of print."""
     return 10.0 if n_names <= _FEW_NAMES else 8.0
 
 

@@ -21,7 +21,7 @@ from clustertrust.distances.links import FirstStep, Walk
 from clustertrust.distances.paths import Landmarks, Paths
 
 # Chosen by argument and compared with others (experiments/research/graph): one step looks only
-# at the neighbours, nearly all of which are in the own cluster; many steps leave small clusters.
+# at the neighbours, nearly all of which are in its own cluster; many steps leave small clusters.
 N_NEIGHBORS = 15
 N_STEPS = 4
 

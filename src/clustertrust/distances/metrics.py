@@ -100,7 +100,7 @@ class Metric(Record):
 
     @property
     def is_default(self) -> bool:
-        """Return whether it is the Euclidean distance, so that nothing was asked for."""
+        """Return whether it is the default, the Euclidean distance."""
         return self.is_euclidean and not self.params
 
     @property
@@ -148,7 +148,7 @@ class Metric(Record):
 
     @property
     def is_euclidean(self) -> bool:
-        """Return whether it is the straight line, for which there are faster ways."""
+        """Return whether it is the Euclidean distance, for which there are faster ways."""
         return is_name(self.name, "euclidean")
 
     def between(self, X: Any, points: Any) -> Array:

@@ -66,7 +66,7 @@ class _Recoded:
         self.text, self.encoding = io.TextIOWrapper(file, encoding=encoding, newline="\n"), encoding
 
     def read(self, size: int) -> bytes:
-        """Return about so many bytes."""
+        """Return about this many bytes."""
         try:
             return self.text.read(size).encode()
         except UnicodeError as error:

@@ -164,7 +164,7 @@ def _on_one_scale(seen: dict[str, Seen]) -> set[str]:
 
 
 def _numbered_groups(seen: dict[str, Seen], frame: pd.DataFrame) -> dict[str, Doubt]:
-    """Doubt the first columns whose integers repeat and hardly fall, as those of groups."""
+    """Doubt the first columns whose integers repeat and rarely fall, as those of groups."""
     doubts: dict[str, Doubt] = {}
     for name in map(str, frame.columns if len(frame) >= ENOUGH else ()):
         column = seen.get(name)

@@ -77,15 +77,15 @@ class ColumnChoices:
     id : column that names the rows
     use : columns to use, no others
     drop : columns to leave out
-    keep : columns to use although they look like ids or dates, or miss most of their values
-    category : columns to use as categories, although they hold numbers
+    keep : columns to use even if they look like ids or dates, or most values are missing
+    category : columns of numbers to use as categories
     scale : "auto" or a name of `SCALES`
     encode : "auto", "onehot", "drop", or "match" (categories stay texts, for Gower's distance)
-    missing : "auto", "mean" (fill in, also where most is missing), "drop" (leave rows out), or
+    missing : "auto", "mean" (fill in, also if most are missing), "drop" (leave rows out), or
         "skip" (they stay missing, as Gower's distance takes them)
     na : texts that mean a missing value, besides the usual ones; where it is empty, only empty
         fields do, and no number is taken for one
-    decimal, thousands : marks in numbers; None: found
+    decimal, thousands : marks in numbers; None: detected
     """
 
     id: str | None = None
