@@ -21,16 +21,18 @@ from clustertrust.tables.column_doubts import (
     ID,
     IN_A_ROW,
     MOST_CODES,
+    ODD,
     RULES,
     Doubt,
     Seen,
+    free_text,
 )
 from clustertrust.tables.kinds import COUNTING, MOST_CATEGORIES
 from clustertrust.tables.plan import TablePlan
 from clustertrust.tables.repeats import repeated
 from clustertrust.tables.units import MANY, shared_unit
 from clustertrust.tables.values import ENOUGH
-from clustertrust.tables.words import ANSWERS, ANSWERS_AT_THE_END, EVENTS, NO_ANSWERS
+from clustertrust.tables.words import ANSWERS, ANSWERS_AT_THE_END, DATES, EVENTS, NO_ANSWERS, TIMES
 
 # Wider tables hold many columns of one kind, such as genes.
 MOST_COLUMNS = 1000
@@ -127,13 +129,28 @@ def _answer(seen: dict[str, Seen], plan: TablePlan, frame: pd.DataFrame) -> dict
     pairs = [name for name in few if frame[name].nunique() == 2]
     answers += [name for name in pairs if EVENTS & {*seen[name].words}]
     twos = [name for name in pairs if len(seen[name].numbers)]
+    answers += _beside_one_unit(seen, plan, frame)
     if last in seen and not NO_ANSWERS & {*seen[last].words}:
         is_so = last in twos and seen[last].words[:1] == ["is"]
         coded = few == [last] and last.isdecimal() and _are_codes(seen[last].numbers)
         answers += [last] if words == [last] or is_so or coded else []
     alone = twos if len(twos) == 1 else []
     answers += [n for n in alone if n in ends and not NO_ANSWERS & {*seen[n].words}]
-    return dict.fromkeys(answers, ANSWER)
+    return dict.fromkeys((name for name in answers if free_text(seen[name]) is None), ANSWER)
+
+
+def _beside_one_unit(seen: dict[str, Seen], plan: TablePlan, frame: pd.DataFrame) -> list[str]:
+    """Return a column of codes at an end of a table whose many other columns share a unit."""
+    numbers = [column.name for column in plan.used if column.use == "number"]
+    many = [name for name in numbers if name in seen and len(seen[name].distinct) > MOST_CODES]
+    if len(many) <= max(MANY, len(numbers) / 2):
+        return []
+    values = plan.read(frame).numbers
+    for name, others in ((numbers[-1], slice(0, -1)), (numbers[0], slice(1, None))):
+        is_code = name in seen and name not in many and _are_codes(seen[name].numbers)
+        if is_code and shared_unit(numbers[others], values[:, others]):
+            return [name]
+    return []
 
 
 def _are_codes(numbers: Floats) -> bool:
@@ -172,6 +189,10 @@ def _numbered_groups(seen: dict[str, Seen], frame: pd.DataFrame) -> dict[str, Do
             continue
         repeats = column.is_whole and 4 < len(column.distinct) <= len(frame) / 2
         steps = np.diff(column.numbers)
+        rises = column.is_whole and len(steps) > ODD and (steps > 0).all()
+        if rises and not (DATES | TIMES) & {*column.words}:
+            doubts[name] = ID
+            break
         falls = (steps < 0).sum()
         if not repeats or column.plan.n_missing or falls > FALLS * (steps > 0).sum():
             break
