@@ -159,6 +159,7 @@ def test_numbers_are_read_to_the_last_digit():
     [
         (b"", "is empty; it needs a line of column names"),
         (b"\n\n", "is empty"),
+        (b"\n<!DOCTYPE html><html><body>Sign in</body></html>\n", "is a web page, not a table"),
         (b"15,2\n3,4\n", r"numbers in its first line \(15, 2\): set header=False"),
         (b"a,b\n1,2,3,4\n4,5,6,7\n", "more fields in its rows than in its first line"),
         (b"a,b\n1,2\n4,5,6\n", "Expected 2 fields in line 3, saw 3"),
