@@ -351,3 +351,10 @@ def test_columns_that_share_a_name_get_others(tmp_path, format):
     assert list(table.data.columns) == ["a", "a.2", "a.1", "b", "a.3"]
     assert table.data.to_numpy().tolist() == [[*range(5)], [*range(5, 10)]]
     assert "columns that share a name are called a.2, a.3" in table.notes
+
+
+def test_titles_of_several_fields_are_left_out_above_an_empty_line():
+    rows = "\n".join(f"{i},{i * 7 % 11},{i * 5 % 13},{i % 3},1" for i in range(12))
+    table = read_table(f"run:,N5,atlas:\n\nROI,volume,adc,fa,rd\n{rows}\n".encode(), format="csv")
+    assert list(table.data.columns) == ["ROI", "volume", "adc", "fa", "rd"]
+    assert len(table.data) == 12

@@ -669,3 +669,33 @@ def test_few_comments_of_several_words_are_asked_about():
     frame = pd.DataFrame({"x": rng.normal(size=60), "y": rng.normal(size=60), "comment": comment})
     assert "free text" in doubts_of(frame)["comment"]
     assert "known answer" in doubts_of(frame.rename(columns={"comment": "mood"})).popitem()[1]
+
+
+def test_ends_of_links_are_asked_about_and_places_on_a_grid_are_not():
+    rng = np.random.default_rng(0)
+    links = rng.permutation(30 * 30)[:300]
+    frame = pd.DataFrame({"0": links // 30 + 1, "1": links % 30 + 1, "2": rng.normal(size=300)})
+    assert list(doubts_of(frame)) == ["0", "1"]
+    grid = rng.permutation(900)[:850]
+    frame = pd.DataFrame({"0": grid // 30 + 1, "1": grid % 30 + 1, "2": rng.normal(size=850)})
+    assert not {"integers like those of an id"} & set(doubts_of(frame).values())
+
+
+def test_numbers_of_which_some_have_letters_are_codes():
+    rng = np.random.default_rng(0)
+    invoices = [f"C{489449 + i}" if i % 20 == 0 else str(489449 + i // 3) for i in range(200)]
+    frame = pd.DataFrame({"x": rng.normal(size=200), "Invoice": invoices})
+    column = look(frame).columns[1]
+    assert (column.kind, column.use) == ("id", "ignored")
+    assert "have letters, such as 'C489449', as codes do" in column.reason
+    amounts = [f"{i}k" if i % 20 == 0 else str(i * 31 % 97) for i in range(200)]
+    assert look(frame.assign(Invoice=amounts)).columns[1].use == "number"
+
+
+@pytest.mark.parametrize("name", ["status", "status2", "hospdead", "decision", "placed"])
+def test_outcomes_are_asked_about_wherever_they_stand(name):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(60, 3)), columns=["x", "y", "z"])
+    frame.insert(1, name, rng.integers(0, 2, 60))
+    frame.insert(2, "smoker", rng.integers(0, 2, 60))
+    assert "known answer" in doubts_of(frame)[name]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,15 @@ from clustertrust.tables.plan import TablePlan
 from clustertrust.tables.repeats import repeated
 from clustertrust.tables.units import MANY, shared_unit
 from clustertrust.tables.values import ENOUGH
-from clustertrust.tables.words import ANSWERS, ANSWERS_AT_THE_END, DATES, EVENTS, NO_ANSWERS, TIMES
+from clustertrust.tables.words import (
+    ANSWERS,
+    ANSWERS_AT_THE_END,
+    DATES,
+    EVENT_ENDINGS,
+    EVENTS,
+    NO_ANSWERS,
+    TIMES,
+)
 
 # Wider tables hold many columns of one kind, such as genes.
 MOST_COLUMNS = 1000
@@ -40,6 +49,8 @@ MOST_COLUMNS = 1000
 FEWEST_MARKS = 5
 # Times that the numbers of groups fall, as a share of the times that they rise.
 FALLS = 0.05
+# Share of the integers that two columns have in common.
+PAIRED = 0.8
 
 
 def with_doubts(plan: TablePlan, frame: pd.DataFrame) -> TablePlan:
@@ -51,7 +62,7 @@ def with_doubts(plan: TablePlan, frame: pd.DataFrame) -> TablePlan:
     counts = _counts_of_combinations(seen, plan, frame)
     again = {name: doubt for name, doubt in repeated(columns).items() if name in seen}
     doubts = counts or (_answer(seen, plan, frame) | again)
-    doubts = _many_codes(seen) | doubts | _numbered_groups(seen, frame)
+    doubts = _many_codes(seen) | doubts | _numbered_groups(seen, frame) | _paired(seen, frame)
     for name, column in seen.items():
         if name not in doubts:
             raised = next(filter(None, (rule(column) for rule in RULES)), None)
@@ -128,6 +139,9 @@ def _answer(seen: dict[str, Seen], plan: TablePlan, frame: pd.DataFrame) -> dict
     answers += [name for name in few if name in ends and seen[name].last_word in ANSWERS_AT_THE_END]
     pairs = [name for name in few if frame[name].nunique() == 2]
     answers += [name for name in pairs if EVENTS & {*seen[name].words}]
+    answers += [name for name in pairs if seen[name].last_word.endswith(EVENT_ENDINGS)]
+    # That of what is said nowhere: a status2 goes with it.
+    answers += [n for n in few if [w for w in seen[n].words if not w.isdecimal()] == ["status"]]
     twos = [name for name in pairs if len(seen[name].numbers)]
     answers += _beside_one_unit(seen, plan, frame)
     if last in seen and not NO_ANSWERS & {*seen[last].words}:
@@ -178,6 +192,29 @@ def _on_one_scale(seen: dict[str, Seen]) -> set[str]:
         if column.has_few and len(column.distinct) >= FEWEST_MARKS:
             scales.setdefault(column.distinct.tobytes(), []).append(name)
     return {name for names in scales.values() if len(names) > 2 for name in names}
+
+
+def _paired(seen: dict[str, Seen], frame: pd.DataFrame) -> dict[str, Doubt]:
+    """Doubt two columns side by side that have their integers in common, and no pair of them twice.
+
+    Those are ends of links, or rows and columns of a matrix; a full grid may be one of places.
+    """
+    doubts: dict[str, Doubt] = {}
+    names = [str(name) for name in frame.columns]
+    for one, two in pairwise(names):
+        if one not in seen or two not in seen or not (seen[one].is_whole and seen[two].is_whole):
+            continue
+        first, second = seen[one].distinct, seen[two].distinct
+        both = len(np.intersect1d(first, second))
+        if min(len(first), len(second)) <= 2 * MOST_CODES or both < PAIRED * max(
+            len(first), len(second)
+        ):
+            continue
+        is_grid = len(frame) > PAIRED * len(first) * len(second)
+        repeats = max(len(first), len(second)) <= len(frame) / 2
+        if repeats and not is_grid and not frame.duplicated([one, two]).any():
+            doubts |= dict.fromkeys((one, two), ID)
+    return doubts
 
 
 def _numbered_groups(seen: dict[str, Seen], frame: pd.DataFrame) -> dict[str, Doubt]:
