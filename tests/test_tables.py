@@ -258,6 +258,14 @@ def test_numbers_that_count_rows_of_groups_are_ids():
     assert kinds(look(data))["no"] == "id"
 
 
+def test_long_texts_do_not_name_rows():
+    long = [f"{i}: {'a paragraph about nothing in particular, ' * 2}" for i in range(9)]
+    frame = pd.DataFrame({"text": long, "name": list("abcdefghi"), "value": range(9)})
+    plan = look(frame)
+    assert plan.id == "name"
+    assert look(frame[["text", "value"]]).id is None
+
+
 def test_more_texts_can_be_missing(folder):
     X, _ = clouds()
     X = X.assign(d=["gone", *map(str, range(59))])

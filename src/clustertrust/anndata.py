@@ -1,4 +1,4 @@
-"""Scores in AnnData objects, the way scanpy's functions leave their results there.
+"""Scores of single cells, stored in AnnData objects as scanpy's functions do.
 
 Needs the package anndata: `pip install "clustertrust[anndata]"`.
 """

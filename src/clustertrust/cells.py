@@ -115,7 +115,9 @@ class Cells(Clusters):
     @cached_property
     def sizes(self) -> Floats:  # type: ignore[override]
         """(K,) points in each cluster of each run, integers."""
-        return np.asarray(self.counts @ self.members, dtype=np.float64)
+        cell, run = np.nonzero(self.rows >= 0)
+        columns = self.start[run] + self.rows[cell, run]
+        return np.asarray(np.bincount(columns, self.counts[cell], int(self.start[-1])), np.float64)
 
     @cached_property
     def order(self) -> Ints:

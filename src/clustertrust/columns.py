@@ -60,5 +60,5 @@ FIELDS = {column.field: _TYPES[column.kind] for column in COLUMNS.values() if co
 
 
 def beside_results(name: str) -> str:
-    """Return what a column of the user's is called beside results: `score` is `score_input`."""
+    """Return what a column of the user's is called next to results: `score` is `score_input`."""
     return f"{name}_input" if name in COLUMNS else name

@@ -13,7 +13,7 @@ import numpy as np
 
 from clustertrust._devices import refuse_gpu, resolve_device, to_host
 from clustertrust._fitted import FittedScores
-from clustertrust._parallel import memory_budget
+from clustertrust._parallel import memory_budget, one_blas_thread
 from clustertrust._validation.frames import is_dask, is_frame
 from clustertrust._validation.points import check_matrix
 from clustertrust.chance import chance_of
@@ -315,9 +315,11 @@ class CAKE(FittedScores):
         if not settings.recipe.needs_all:
             warn_of_columns(X, names)
             warn_of_distances(X)
-        ensemble, silhouettes = self._build(X, settings)
-        model = build_model(X, ensemble, settings.scoring)
-        fields = model.training_fields(X, silhouettes, built=True)
+        # Once for all: setting it for each part takes as long as clustering little data.
+        with one_blas_thread:
+            ensemble, silhouettes = self._build(X, settings)
+            model = build_model(X, ensemble, settings.scoring)
+            fields = model.training_fields(X, silhouettes, built=True)
         # Clusters found here have no names, only numbers: the same in labels_ and to_frame().
         chance = chance_of(X, settings.recipe, model)
         self._keep(X, model, model.confidence(fields, frame=frame, numbered=True, chance=chance))

@@ -320,7 +320,7 @@ def _check_coverages(coverages: Any, scores: Floats) -> tuple[Floats, Ints]:
         raise ValueError("coverages is empty; give at least one share.")
     if not ((grid > 0) & (grid <= 1)).all():
         raise ValueError(
-            f"coverages={grid.tolist()} must lie above 0 and at most at 1; 0.7 keeps 70 % of the "
+            f"coverages={grid.tolist()} must be above 0 and at most 1; 0.7 keeps 70 % of the "
             "points."
         )
     n, scored = len(scores), int((~np.isnan(scores)).sum())

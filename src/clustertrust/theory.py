@@ -2,8 +2,8 @@
 
 All of them take the R runs to be independent and identically distributed, and the agreement A of
 two runs on a point to depend on these two alone. Under alignment that holds for a point that does
-not itself sway the matching: one among many. Bounds are upper limits, far from sharp: they say
-which R is surely enough, not which is needed.
+not influence the matching, such as one among many. Bounds are upper limits, far from sharp: they
+say which R is surely enough, not which is needed.
 
 **Forms.** Stability c is a U-statistic of order 2: a mean over all pairs of runs. Hoeffding writes
 it as an average over all orderings of the runs of the mean of ⌊R/2⌋ disjoint, hence independent,

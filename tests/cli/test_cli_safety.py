@@ -81,7 +81,7 @@ def test_the_plan_beside_the_scores_replaces_no_other_file(folder, monkeypatch):
     for name in ("mine", "dir"):
         told = run("score", "plain.csv", *FAST, *typed, "--out", f"{name}.csv", code=2).stderr
         assert f"{name}.csv.plan.json" in told
-        assert "is there already and holds no plan; name another file" in told
+        assert "exists already and is not a plan; name another file" in told
     assert (files(folder), Path("z.csv.plan.json").read_bytes()) == before
     assert Path("mine.csv.plan.json").read_text() == '{"my": "notes"}'
 

@@ -190,7 +190,7 @@ class LearnedConfidence:
         part = len(left) / len(members)
         sd = part * np.sqrt(variance + float((p * (1 - p)).mean()) / len(left))
         low, high = _limits(share, sd, self.level)
-        # The model hardly believes in clusters that are right or wrong throughout, and there are
+        # The model rarely believes in clusters that are right or wrong throughout, and there are
         # many: what it says may not exclude what the answers alone leave possible there.
         answered, n_right = len(members) - len(left), int(np.nansum(right))
         high = max(high, highest_share(n_right, answered, len(members), 0.5 - self.level / 2))

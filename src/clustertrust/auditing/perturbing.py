@@ -32,7 +32,7 @@ from clustertrust.ensemble.runs import Runs
 from clustertrust.ensemble.warn import warn_of_runs
 from clustertrust.scoring.settings import Scoring
 
-# One run in so many is the clusterer's, the others propagate labels
+# One run in this many is the clusterer's, the others propagate labels
 EVERY = 4
 # Neighbours whose labels a run takes, in turn, and the share of points that have labels in it.
 PROPAGATED = (3, 5, 9, 15)
@@ -156,7 +156,7 @@ def _doubted(
 ) -> list[tuple[int, int]]:
     """Return the clusters that most runs merge, and with what, though there are two clouds.
 
-    Not where most points of one have a neighbour in the other: it is no cloud of its own. `near`
+    Not where most points of one have a neighbour in the other: it is not a separate cloud. `near`
     (n, K) are the given labels of neighbours.
     """
     members = members_of(labelling.labels, labelling.k)

@@ -85,10 +85,10 @@ def _check_addresses() -> None:
     OpenBLAS, which both bring, tries without end to reserve its buffers, and hears no signal then.
     It reserves some for each of its threads, of which we use one.
     """
-    try:
-        import resource
-    except ImportError:  # Windows has no such limit
+    if sys.platform == "win32":  # it has no such limit
         return
+    import resource
+
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit == resource.RLIM_INFINITY:
         return

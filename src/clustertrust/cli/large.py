@@ -147,7 +147,7 @@ def _check_large(request: ScoreRequest) -> None:
     """Raise for options that do not work in blocks, or not on many machines."""
     if request.tests is not None:
         raise click.UsageError(
-            "--tests: choose-k has seen a part of data larger than memory; leave it out."
+            "--tests: of data larger than memory choose-k sees only a sample; leave it out."
         )
     if request.to_stdout:
         raise click.UsageError(

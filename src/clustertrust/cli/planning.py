@@ -88,7 +88,7 @@ def for_metric(columns: ReadOptions, metric: str) -> ReadOptions:
 
 
 def chosen_plan(columns: ReadOptions, names: Sequence[str]) -> TablePlan:
-    """Read the plan that the user gave, perhaps edited, or that lay beside scores."""
+    """Read the plan that the user gave, perhaps edited, or that lay next to scores."""
     id = columns.id
     if id is not None and id not in names:
         hint = literal(did_you_mean(id, names))
@@ -167,7 +167,7 @@ class FittedTable:
     def preparer_of(
         self, frame: pd.DataFrame, columns: ReadOptions, source_name: str
     ) -> TablePreparer:
-        """Return what prepares a table that the model shall score; other columns stay aside."""
+        """Return what prepares a table for the model to score; other columns are ignored."""
         plan = self.preparer.plan_
         id, drop = _checked_choice(frame, columns, source_name)
         have = [name for name in frame.columns if name not in drop]

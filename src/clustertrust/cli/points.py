@@ -204,7 +204,7 @@ def _has_nameless_ids(frame: pd.DataFrame, columns: ReadOptions) -> bool:
 
 
 def on_all_rows(table: pd.DataFrame, points: Points, *, only_scores: bool = False) -> pd.DataFrame:
-    """Extend a table of the used rows to all rows, beside the original columns or the names."""
+    """Extend a table of the used rows to all rows, next to the original columns or the names."""
     table = table.reset_index(drop=True)
     if not points.kept.all():
         assert points.why is not None
@@ -256,7 +256,7 @@ def _ids(table: Table, frame: pd.DataFrame, plan: TablePlan) -> pd.Index:
 
 
 def row_name(name: Any) -> str:
-    """Return what the column that names the rows is called beside results."""
+    """Return what the column that names the rows is called next to results."""
     is_nameless = name is None or str(name).startswith("__index_level_")  # as Parquet writes it
     return ID if is_nameless else beside_results(str(name))
 

@@ -17,9 +17,15 @@ from clustertrust.cli.printing import name_of
 from clustertrust.cli.request import ReportRequest
 from clustertrust.cli.sidecar_plan import as_scored, how_read
 from clustertrust.cli.terminal import echo
+from clustertrust.cli.wording import score_wording
 from clustertrust.cli.writing import KEY, read_names, title_of, write_page_of
 from clustertrust.columns import COLUMNS, beside_results
 from clustertrust.files import Reading, format_of, read_table
+
+NO_VERDICT = (
+    "A file of scores does not say what data without clusters reach. For a verdict on the page, "
+    "add --chance with the number that clustertrust score printed."
+)
 
 
 def read_scored_points(
@@ -67,16 +73,15 @@ def report(request: ReportRequest) -> None:
             title=request.title or title_of(name_of(data)),
             threshold=_core_above(table) if request.threshold is None else request.threshold,
             chance=request.chance,
+            quoted=() if request.chance is not None else (NO_VERDICT,),
             rows=places[points.kept][shown],
             names=read_names(request.names),
+            wording=score_wording(),
         )
     for line in how_read(request.columns, columns, None):
         echo(line)
     if request.chance is None:
-        echo(
-            "The page has no verdict, since a file of scores does not say what data without "
-            "clusters reach; give the number that `clustertrust score` printed as --chance."
-        )
+        echo(NO_VERDICT)
     echo(f"Wrote {paths['--out']}: {shown.sum()} points.")
 
 

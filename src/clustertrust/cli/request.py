@@ -191,7 +191,7 @@ class ScoreRequest(ScoredRequest):
     as_json: bool = _json()
 
     def checked(self) -> Self:
-        """Check the plan beside the scores, too."""
+        """Check the plan next to the scores, too."""
         request = super().checked()
         _, read = _files(click.get_current_context())
         check_plan_beside(request.paths, read, self.columns.plan)

@@ -32,7 +32,7 @@ def echo(text: str, *, err: bool = False) -> None:
 
 
 def data_stream() -> IO[Any]:
-    """Return where to print data: a program gets UTF-8 whatever the system has, as in a file."""
+    """Return where to print data: a program gets UTF-8 on every system, as in a file."""
     return sys.stdout if sys.stdout.isatty() else sys.stdout.buffer
 
 

@@ -104,7 +104,7 @@ def _check_texts(source: CsvSource) -> None:
     if odd is not None:
         raise click.UsageError(
             f"--scheduler reads UTF-8 text with the names in the first line, and {odd.path} is "
-            "laid out otherwise; save it in that format."
+            "laid out differently; save it in that format."
         )
     if source.reading.decimal or source.reading.thousands or COMMA in source.notes:
         raise click.UsageError(

@@ -74,7 +74,7 @@ def write_plan(path: Path, points: Points) -> None:
 
 
 def draw_scores(path: Path, scored: Confidence, points: Points) -> None:
-    """Draw the scores at the points, beside sorted bars of each cluster."""
+    """Draw the scores at the points, and sorted bars of each cluster next to them."""
     # No window, no state.
     from matplotlib.figure import Figure
 
@@ -146,7 +146,7 @@ def write_page_of(
     original = None if own is None else own[shown]
     placed = {"embedding": view_of(points, shown), "folder": points.folder}
     placed |= {"plan": points.plan, "wording": current_wording()}
-    write_report(path, table, values, original=original, **placed, **options)
+    write_report(path, table, values, original=original, **(placed | options))
 
 
 def values_shown(points: Points) -> Any:

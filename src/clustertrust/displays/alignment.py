@@ -150,7 +150,7 @@ class AlignmentDisplay(ConfidenceDisplay):
     def _compute(cls, confidence: Confidence, *, runs: tuple[int, int] | None = None) -> Self:
         """Draw two runs of a fitted CAKE or a record.
 
-        None: its reference run and the run that agrees least with it.
+        `runs` are their numbers; None: the reference run and the run that agrees least with it.
         """
         # Labels may be in a Dask array
         ensemble, reference = confidence.ensemble.compute(), confidence.reference_run

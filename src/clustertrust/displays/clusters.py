@@ -210,7 +210,7 @@ class ScoreBarsDisplay(ConfidenceDisplay):
             self._add_notes(f"a bar stands for up to {-(-largest // _MOST_BARS)} points")
 
     def _write_names(self, sizes: Ints, middle: Floats, height: float) -> None:
-        """Name of each cluster beside its bars.
+        """Write the name of each cluster next to its bars.
 
         Those of small clusters move apart, with a line back to their place.
         """

@@ -1,7 +1,7 @@
 """What several displays share: colours, names of clusters, scales, notes, and places of names.
 
 Colours can be distinguished with every kind of colour vision: scores from orange to blue, and
-clusters side by side in two alternating blues, with the name beside each. Nobody could read a
+clusters side by side in two alternating blues, with the name next to each. Nobody could read a
 legend of 26 hues.
 """
 
@@ -143,7 +143,7 @@ def written(name: Any) -> str:
 
 
 def letter_size(n_names: int) -> float:
-    """Return the size of letters for so many names in one plot, in points of print."""
+    """Return the size of letters for this many names in one plot, in points of print."""
     return 10.0 if n_names <= _FEW_NAMES else 8.0
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 CURVE_COLORS = (BLUE, ORANGE, BLACK, PINK)
 CURVE_DASHES = ("-", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 _CURVE = "clustertrust-curve"
-# Bins, up to which accuracies and scores are written beside the bars
+# Bins, up to which accuracies and scores are written next to the bars
 _MOST_LABELLED = 12
 _COVERAGE = "coverage: share of the points kept, the surest first"
 

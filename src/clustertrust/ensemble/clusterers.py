@@ -30,7 +30,9 @@ from clustertrust.ensemble.hdbscan import PortableHDBSCAN
 from clustertrust.ensemble.kmedoids import KMedoids
 from clustertrust.ensemble.leiden import Leiden, SharedGraph
 from clustertrust.ensemble.lloyd import PreparedData, prepare_data
+from clustertrust.ensemble.mixture import fit_mixture
 from clustertrust.ensemble.placing import Nearest, Placer, Predict
+from clustertrust.ensemble.spectral import spectral_labels
 
 
 class ShuffledBirch(ClusterMixin, BaseEstimator):
@@ -242,16 +244,33 @@ class _BisectingKMeans(_Round):
         return BisectingKMeans(k, n_init=1)
 
 
-class _Mixture(_Round):
-    name, kinds = "gmm", (GaussianMixture, BayesianGaussianMixture)
+class GivenMixture(_Round):
+    """scikit-learn's mixtures, given as estimators: their own fit, to the last bit."""
+
+    name = "gmm"
+    kinds: ClassVar[tuple[type[Any], ...]] = (GaussianMixture, BayesianGaussianMixture)
+
+    def fit(self, model: Any, X: Any, shared: Any = None) -> FittedRun:
+        """Fit the model itself."""
+        model.fit(X)
+        return self._place(model, X)
+
+    def _place(self, model: Any, X: Any) -> FittedRun:
+        # By the rule for unseen points, so that they agree.
+        placer = Predict(model, X.dtype)
+        return FittedRun(placer(X), placer, np.asarray(model.means_, dtype=np.float64))
+
+
+class _Mixture(GivenMixture):
+    """A mixture of our own, equal to scikit-learn's but for rounding."""
+
+    kinds = ()
 
     def estimator(self, k: int) -> Any:
         return GaussianMixture(k, n_init=1)
 
     def fit(self, model: Any, X: Any, shared: Any = None) -> FittedRun:
-        # By the rule for unseen points, so that they agree.
-        placer = Predict(model.fit(X), X.dtype)
-        return FittedRun(placer(X), placer, np.asarray(model.means_, dtype=np.float64))
+        return self._place(model, X) if fit_mixture(model, X) else super().fit(model, X)
 
 
 class _Agglomerative(Clusterer):
@@ -304,6 +323,10 @@ class _Spectral(Clusterer):
     def by_distance(self, k: int) -> Any:
         return NeighborSpectral(k)
 
+    def fit(self, model: Any, X: Any, shared: Any = None) -> FittedRun:
+        labels = spectral_labels(model, X)
+        return super().fit(model, X) if labels is None else FittedRun(labels)
+
 
 # One start per run: the ensemble repeats it. A clusterer of your own can be added under a name.
 CLUSTERERS: dict[str, Clusterer] = {
@@ -320,7 +343,7 @@ CLUSTERERS: dict[str, Clusterer] = {
     "spectral": _Spectral(),
 }
 # Those of estimators that are given, apart from the named ones
-_GIVEN = (GivenKMeans(), EstimatorClusterer())
+_GIVEN = (GivenKMeans(), GivenMixture(), EstimatorClusterer())
 
 
 def last_step(estimator: Any) -> Any:

@@ -24,7 +24,7 @@ from clustertrust.ensemble.graphs import neighbor_links
 __all__ = ["Leiden", "SharedGraph"]
 
 FLAVORS = ("igraph", "leidenalg")
-# As in scanpy: more of them hardly raise the modularity (experiments/research/leiden/flavors.py).
+# As in scanpy: more of them barely raise the modularity (experiments/research/leiden/flavors.py).
 N_ITERATIONS = 2
 
 # igraph has one source of random numbers for the whole process.

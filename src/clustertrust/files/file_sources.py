@@ -200,7 +200,7 @@ class FrameSource(FileSource):
 
     @abstractmethod
     def _frames(self, path: Path, rows: int) -> Iterator[pd.DataFrame]:
-        """Yield frames of about so many rows."""
+        """Yield frames of about this many rows."""
 
 
 class ParquetSource(FrameSource):

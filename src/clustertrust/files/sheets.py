@@ -99,7 +99,7 @@ class Extent:
         if self.last > MOST_ROWS:
             raise TableError(
                 f"has row {self.last:,} in its sheet {sheet!r}, and sheets have at most "
-                f"{MOST_ROWS:,}. Delete what lies so far down, or save the table as CSV."
+                f"{MOST_ROWS:,}. Delete the cells so far down, or save the table as CSV."
             )
         cells = self.rows * self.columns
         need = needed(min(self.rows, self.filled), self.filled, objects=self.filled)

@@ -1,4 +1,4 @@
-"""Text that is read in blocks of rows: one type a column, whatever a block holds."""
+"""Text that is read in blocks of rows, with the same type for a column in every block."""
 
 from __future__ import annotations
 

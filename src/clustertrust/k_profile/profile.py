@@ -1,4 +1,4 @@
-"""The data at each k, the signals that speak for a k, and the comparison with one cloud.
+"""The data at each k, the signals that support a k, and the comparison with one cloud.
 
 No single index finds the number of clusters everywhere. Here few signals that fail in different
 ways give each k a probability (`combine`), and surrogates without clusters say whether there is

@@ -105,16 +105,18 @@ def lay_out(
 
 def assign(
     points: tuple[AnyFloats, AnyFloats, AnyFloats],
-    runs: tuple[Ints, AnyFloats, AnyFloats, AnyFloats, Floats],
+    runs: tuple[Ints, AnyFloats, AnyFloats, AnyFloats, Floats, AnyFloats],
     part: tuple[int, int],
-    labels: Ints,
+    known: tuple[Ints, AnyFloats],
     moved: tuple[Floats, Floats, Ints, Ints],
 ) -> None:
     """Labels of the nearest centres for the tiles part[0]:part[1], in all active runs.
 
     Centres are read in float64 alone, and features are added one by one, as where the compiled
-    kernel compares in float64. `moved` gathers what clusters gained and lost.
+    kernel compares in float64, and all points are compared. `moved` gathers what clusters gained
+    and lost.
     """
+    labels, _ = known
     middle, sums, counts, changed = moved
     low = part[0] * TILE
     X = np.asarray(points[0][low : part[1] * TILE], dtype=np.float64)
@@ -212,7 +214,7 @@ def lloyd(
     points: tuple[AnyFloats, AnyFloats, AnyFloats],
     moved: tuple[Floats, Floats, Ints],
     scale: float,
-    parts: Ints,
+    part: tuple[int, int],
     limits: tuple[int, float],
     runs: tuple[Floats, Ints, Ints],
 ) -> None:
@@ -220,7 +222,7 @@ def lloyd(
 
     `moved`: the middle, sums (R, k, d) and counts (R, k); `limits`: most steps, and the shift of
     centres that ends a run; `runs`: centres (R, k, d) minus the middle, labels (R, n), and steps
-    (R,), -1 where a cluster was left empty.
+    (R,), -1 where a cluster was left empty. `part` is all tiles.
     """
     middle, sums, counts = moved
     centers, labels, steps = runs
@@ -229,13 +231,11 @@ def lloyd(
         ends = False
         while True:
             changed = np.zeros(1, dtype=np.int64)
-            gained = np.zeros((len(parts), 1, *own.shape))
-            entered = np.zeros((len(parts), 1, len(own)), dtype=np.int64)
-            by = (np.array([r]), none, none, none, (own + middle)[None])
-            for i, (low, high) in enumerate(parts):
-                assign(points, by, (low, high), labels, (middle, gained[i], entered[i], changed))
-            sums[r] += gained.sum(axis=0)[0]
-            counts[r] += entered.sum(axis=0)[0]
+            gained, entered = np.zeros((1, *own.shape)), np.zeros((1, len(own)), dtype=np.int64)
+            by = (np.array([r]), none, none, none, (own + middle)[None], none)
+            assign(points, by, part, (labels, none), (middle, gained, entered, changed))
+            sums[r] += gained[0]
+            counts[r] += entered[0]
             if ends:
                 break
             steps[r] += 1

@@ -42,7 +42,7 @@ from clustertrust.report.examples import (
     nearest_rivals,
     text_column,
 )
-from clustertrust.report.opening import next_steps, score_shares, structure, verdict
+from clustertrust.report.opening import audit_verdict, next_steps, score_shares, structure, verdict
 from clustertrust.report.packing import pack, pack_codes, pack_index
 from clustertrust.report.page import render
 from clustertrust.report.pictures import pack_pictures
@@ -127,12 +127,12 @@ def write_report(
         A column with paths of pictures (PNG, JPEG, GIF, WebP) is shown as pictures for the points
         that the review asks about; they are stored in the page.
     folder : path, optional
-        Where paths of pictures start; None: the current folder.
+        Folder that paths of pictures are relative to; None: the current one.
     rows : (n,) integers, optional
         Position of each point in the file of scores, from 0, for the answers that the page writes;
         negative: not known. None: the index if it is called "row", else the position in `table`.
     unasked : names of columns of `original`, optional
-        The review does not show them, since they would sway the person who answers.
+        The review does not show them, since they would bias the person who answers.
     null_scores : numbers, optional
         Scores of data without clusters, or quantiles of them: the page draws them below its own.
     plan : TablePlan, optional
@@ -143,7 +143,7 @@ def write_report(
     findings : dict, optional
         What an audit found, as `Audit.findings` gives it: the page begins with it.
     quoted : texts, optional
-        Verdicts of other tests of the same data, to stand beside that of the scores.
+        Verdicts of other tests of the same data, shown next to that of the scores.
 
     Examples
     --------
@@ -239,13 +239,16 @@ def build_report(
     looked_at = np.array([*rows, *([] if suspects is None else suspects)], dtype=np.int64)
     values = None if moments is None else pack_values(matrix, columns, moments, codes, shown)
     everywhere = [] if values is None or drawn is not None else values["columns"]
-    own = [] if original is None else pack_original(original, hidden, everywhere)
+    clustered = {*columns, *(card["name"] for card in cards if card["used"])}
+    own = [] if original is None else pack_original(original, hidden, everywhere, clustered)
     return {
         "title": "Which assignments can be trusted?" if title is None else str(title),
         "threshold": at.threshold,
         "threshold_origin": _origin(at),
-        "verdict": verdict(at, wording, suspects is not None),
-        "structure": structure(at),
+        "verdict": verdict(at, wording)
+        if suspects is None
+        else audit_verdict(len(suspects), len(scores)),
+        "structure": structure(at) if suspects is None else "audit",
         "quoted": [str(text) for text in options.get("quoted", ())],
         "chance": at.chance,
         "score_shares": score_shares(scores, options.get("null_scores")),
@@ -257,7 +260,7 @@ def build_report(
         "roles": count_roles(plan, columns, original),
         "examples": examples,
         "rivals": nearest_rivals(others.get("rival"), codes, k),
-        "text_column": text_column(original),
+        "text_column": text_column(original, {column["name"] for column in own}),
         "names": clusters.rename(options.get("names")),
         "n": len(numeric),
         "clusters": clusters.texts,

@@ -45,6 +45,8 @@ class Moments:
         """(k, d) mean of each column in each cluster, NaN where it has no value."""
         with np.errstate(invalid="ignore"):
             means: Floats = self.sums[:-1] / self.n[:-1] + self.shift
+            # What is left of a mean of 0 by rounding
+            means[np.abs(means) <= 1e-12 * np.abs(self.shift)] = 0.0
         return means
 
     @property
@@ -167,7 +169,7 @@ def without_labels(table: pd.DataFrame, codes: Ints, clusters: list[str]) -> pd.
 
 
 def is_categories(column: pd.Series) -> bool:
-    """Whether a column holds a few names that repeat: text that is no number, or true and false."""
+    """Whether a column holds a few names that repeat: text without numbers, or true and false."""
     if pd.api.types.is_bool_dtype(column):
         return column.nunique() == 2
     if pd.api.types.is_numeric_dtype(column):

@@ -122,7 +122,7 @@ class Seen:
     def is_smooth(self) -> bool:
         """Whether a value occurs about as often as the next, as amounts do and codes do not.
 
-        Values that all occur about equally often are no amounts.
+        Values that all occur about equally often are not amounts.
         """
         if len(self.distinct) < 4 or self.counts.var() <= self.counts.mean():
             return False

@@ -218,7 +218,7 @@ def _paired(seen: dict[str, Seen], frame: pd.DataFrame) -> dict[str, Doubt]:
 
 
 def _numbered_groups(seen: dict[str, Seen], frame: pd.DataFrame) -> dict[str, Doubt]:
-    """Doubt the first columns whose integers repeat and hardly fall, as those of groups."""
+    """Doubt the first columns whose integers repeat and rarely fall, as those of groups."""
     doubts: dict[str, Doubt] = {}
     for name in map(str, frame.columns if len(frame) >= ENOUGH else ()):
         column = seen.get(name)

@@ -43,6 +43,8 @@ from clustertrust.tables.words import (
 MOST_CATEGORIES = 50
 # Different texts of a column named as an id; fewer are groups.
 FEW_IDS = 12
+# Letters of an id, on average over a column; longer texts do not name rows.
+LONGEST_ID = 60
 # Share of the steps from row to row that are 1, where a column counts rows.
 GROUPED = 0.85
 # Share of the different texts that occur once or have several words, in a column of free text.
@@ -78,15 +80,15 @@ class ColumnChoices:
     id : column that names the rows
     use : columns to use, no others
     drop : columns to leave out
-    keep : columns to use although they look like ids or dates, or miss most of their values
-    category : columns to use as categories, although they hold numbers
+    keep : columns to use even if they look like ids or dates, or most values are missing
+    category : columns of numbers to use as categories
     scale : "auto" or a name of `SCALES`
     encode : "auto", "onehot", "drop", or "match" (categories stay texts, for Gower's distance)
-    missing : "auto", "mean" (fill in, also where most is missing), "drop" (leave rows out), or
+    missing : "auto", "mean" (fill in, also if most are missing), "drop" (leave rows out), or
         "skip" (they stay missing, as Gower's distance takes them)
     na : texts that mean a missing value, besides the usual ones; where it is empty, only empty
         fields do, and no number is taken for one
-    decimal, thousands : marks in numbers; None: found
+    decimal, thousands : marks in numbers; None: detected
     """
 
     id: str | None = None
@@ -291,7 +293,9 @@ def _word_kind(plan: ColumnPlan, texts: pd.Series, last: bool) -> ColumnPlan:
     if len(levels) == 1 and n > 1:
         return replace(plan, kind="constant", reason=f"all its values are {levels[0]!r}")
     if len(levels) == n and n > 2:
-        return replace(plan, kind="id", reason="another text in every row")
+        # Paragraphs and pictures differ in every row too, and name none.
+        kind = "id" if texts.str.len().mean() <= LONGEST_ID else "text"
+        return replace(plan, kind=kind, reason="another text in every row")
     if words[-1:] and words[-1] in IDS and len(levels) > FEW_IDS:
         return replace(plan, kind="id", reason="its name says that it is an id")
     if _is_named_as_answer(words, last):

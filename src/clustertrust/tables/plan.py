@@ -57,13 +57,13 @@ class TablePlan:
     scale, scale_reason : how columns are made comparable (a name of `SCALES`), and why
     encode : how categories become numbers
     missing : what happens to missing values
-    na : more texts that stand for a missing value; none of all where it is empty
+    na : more texts that mean a missing value; (): only empty fields do
     decimal, thousands : marks in numbers that are written as text
     rows : positions and reasons of rows of the table that are not points, such as totals
     n_rows : rows of the table that was looked at
     reading : what was found out when the file was read, such as its encoding
     warnings : what a user should not overlook
-    problems : what stands against clustering the table so
+    problems : why the table cannot be clustered like this
     """
 
     columns: tuple[ColumnPlan, ...]
@@ -163,7 +163,7 @@ class TablePlan:
     def rows_out(self, columns: Columns, positions: Ints | None = None) -> NDArray[Any]:
         """Return why each of some rows is left out, an empty text if it is not.
 
-        `positions` say where they stand in the table; None: these are its rows.
+        `positions` are their places in the table; None: these are its rows.
         """
         why = np.full(len(columns.numbers), "", dtype=object)
         if self.missing != "mean" and self.used:

@@ -132,14 +132,14 @@ def in_pieces(arrays: Iterable[Floats], size: int) -> Iterator[Floats]:
         yield held[0] if len(held) == 1 else np.concatenate(held)
 
 
-# Rows that are no points
+# Rows that are not points
 
 TOTALS = {"total", "totals", "grand total", "sum", "subtotal", "average", "mean", "all", "overall"}
 TOTALS |= {"summe", "gesamt", "insgesamt", "mittelwert", "durchschnitt"}
 
 
 def odd_rows(frame: pd.DataFrame, number_format: Any) -> list[tuple[int, str]]:
-    """Return positions and reasons of rows that are no points: first units, last totals."""
+    """Return positions and reasons of rows that are not points: units first, totals last."""
     text = [j for j, kind in enumerate(frame.dtypes) if not pd.api.types.is_numeric_dtype(kind)]
     if not text or len(frame) < 4:
         return []

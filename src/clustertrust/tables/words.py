@@ -16,7 +16,7 @@ IDS = _words(
 # What a name ends with that is written as one word: hhid, provnum, distcod.
 ID_ENDINGS = ("id", "idno", "idnum", "num", "nbr", "cod", "code", "fips", "fip", "zip", "numeric")
 NO_IDS = _words("paid bid kid grid acid solid liquid fluid rapid valid covid said")
-# Numbers of rows, whatever is before them.
+# Numbers of rows, with any word before them.
 ROW_NUMBERS = _words("index idx key serial seqno seq obs observation record row")
 NUMBERS = ("idno", "num", "nr", "no")
 IDS_IF_DIFFERENT = _words(
@@ -38,7 +38,7 @@ EVENTS = _words(
 # What the name of an event ends with that is written as one word: hospdead.
 EVENT_ENDINGS = ("dead", "death", "died")
 ANSWERS_AT_THE_END = _words("purchase status default response function type result winner y")
-# Words of the only texts of a table that are no answer.
+# Words of the only texts of a table that are not an answer.
 NO_ANSWERS = _words(
     "sex gender group grp method treatment trt arm district continent region country state city "
     "county"
