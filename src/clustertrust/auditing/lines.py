@@ -36,8 +36,8 @@ def has_valley(X: Any, a: Ints, b: Ints, seed: int) -> bool:
 def places(X: Any, is_a: Bools) -> Floats:
     """Return the place (n,) of each point on the line that tells `is_a` from the others.
 
-    By ridge regression, each point by the line of all others; the penalty is the one with the least
-    error. O(n² d + n³); rows may be sparse.
+    By ridge regression with an intercept, each point by the line of all others; the penalty is the
+    one with the least error. O(n² d + n³); rows may be sparse.
     """
     gram = X @ X.T
     gram = np.asarray(gram.toarray() if sparse.issparse(gram) else gram, dtype=np.float64)
@@ -51,7 +51,9 @@ def places(X: Any, is_a: Bools) -> Floats:
     least, best = np.inf, y
     for penalty in unit * PENALTIES:
         inverse = 1 / (variances + penalty)
-        away = (U @ (inverse * projected)) / ((U * U) @ inverse)
+        # Less what the mean of all takes of a point: it is part of the fit, and must not see it.
+        unseen = (U * U) @ inverse - 1 / (len(y) * penalty)
+        away = (U @ (inverse * projected)) / unseen
         error = float(away @ away)
         if error < least:
             least, best = error, y - away
