@@ -514,6 +514,28 @@ def test_the_only_point_of_a_label_is_no_issue():
     found = audit(BLOBS, labels, n_runs=8, random_state=0)
     assert found.suggested[10] == TRUE[10]
     assert not found.issues[10]
+    (verdict,) = (one for one in found.verdicts if one.cluster == 9)
+    assert (verdict.verdict, verdict.other) == ("unclear", None)
+
+
+def test_names_of_rows_and_measurements_are_no_labels():
+    rows = [f"row {i}" for i in range(len(BLOBS))]
+    with pytest.raises(ValueError, match="300 clusters of one point each; give labels that repeat"):
+        audit(BLOBS, rows, random_state=0)
+    with pytest.warns(UserWarning, match="150 of the 150 clusters in labels have fewer than 3"):
+        audit(BLOBS, np.arange(300) // 2, n_runs=4, random_state=0)
+
+
+def test_spellings_of_one_label_are_named():
+    labels = np.array(["cat", "dog", "Bird", "fish"], dtype=object)[TRUE]
+    labels[[3, 5]] = " Cat"
+    labels[9] = "bird  "
+    message = (
+        r"different clusters: 'cat' \(60 points\) and ' Cat' \(2 points\); "
+        r"'Bird' \(80 points\) and 'bird  ' \(1 point\)\. If they mean the same"
+    )
+    with pytest.warns(UserWarning, match=message):
+        audit(BLOBS, labels, n_runs=4, random_state=0)
 
 
 # What an audit says of clusters

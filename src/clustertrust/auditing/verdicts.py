@@ -20,6 +20,7 @@ from scipy.stats import binomtest
 
 from clustertrust._types import Bools, Floats, Ints
 from clustertrust.auditing.cuts import Cut
+from clustertrust.auditing.given import FEWEST
 from clustertrust.auditing.lines import probability_above
 from clustertrust.auditing.propagating import labels_of
 
@@ -54,8 +55,9 @@ class Verdict:
     ----------
     cluster : its name
     points : how many have it
-    verdict : one of `VERDICTS`; "unclear" if fewer than half of the runs share one, or if runs
-        dissolve a cluster that the classifier recognises, or merge two that merely overlap
+    verdict : one of `VERDICTS`; "unclear" if fewer than half of the runs share one, of a cluster
+        with fewer than three points, or if runs dissolve a cluster that the classifier recognises,
+        or merge two that merely overlap
     other : name of the cluster that it is merged with; None for other verdicts
     share : of the runs with this verdict (and, of merged, this other cluster); of unclear, with
         the most frequent one
@@ -344,14 +346,16 @@ def verdicts_of(
 ) -> tuple[Verdict, ...]:
     """Return the most frequent verdict on each cluster.
 
-    It is unclear if a cluster is dissolved that is `known` (k,) to a classifier.
+    It is unclear if a cluster is dissolved that is `known` (k,) to a classifier, or has one or two
+    points, of which nothing can be said.
     """
     verdicts = []
     R, k = outcomes.shape
     for a, (verdict, other) in enumerate(most_frequent(outcomes, partners)):
         count = _most(outcomes[:, a], partners[:, a], k)[2]
-        if verdict == DISSOLVED and known is not None and known[a]:
-            verdict = UNCLEAR
+        is_known = verdict == DISSOLVED and known is not None and known[a]
+        if is_known or sizes[a] < FEWEST:
+            verdict, other = UNCLEAR, -1
         limits = binomtest(count, R).proportion_ci(LEVEL, method="wilson")
         shares = (count / R, *map(float, limits))
         partner = names[other] if other >= 0 else None
