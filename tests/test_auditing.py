@@ -523,7 +523,7 @@ def test_names_of_rows_and_measurements_are_no_labels():
     with pytest.raises(ValueError, match="300 clusters of one point each; give labels that repeat"):
         audit(BLOBS, rows, random_state=0)
     with pytest.warns(UserWarning, match="150 of the 150 clusters in labels have fewer than 3"):
-        audit(BLOBS, np.arange(300) // 2, n_runs=4, random_state=0)
+        audit(BLOBS, np.arange(300) // 2, classifier=None, n_runs=4, random_state=0)
 
 
 def test_spellings_of_one_label_are_named():

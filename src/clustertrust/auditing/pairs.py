@@ -32,6 +32,8 @@ from clustertrust.auditing.verdicts import (
 # tells two clusters apart; the least density where they meet, divided by that in the middle of the
 # sparser one; and the share of the smaller one's points with a neighbour in the other.
 SHARP, DEPTH, BESIDE = 0.99, 0.95, 0.4
+# The same where most runs merge the two as well
+SHARP_ENOUGH, NO_VALLEY = 0.97, 1.2
 # AUROC of probabilities from which on a classifier tells two clusters apart. Two bells of one size
 # have a valley from 0.92 on.
 KNOWN = 0.95
@@ -91,13 +93,14 @@ class _Pairs:
         near = {b for b in most if self._beside(a, b) >= BESIDE}
         near |= set() if merged_with is None else {merged_with}
         least = SMALLEST_PART * len(self.members[a])
-        depths = {
+        seen = {b: self._contrast(a, b) for b in sorted(near) if len(self.members[b]) >= least}
+        cut = {
             b: along.depth
-            for b in sorted(near)
-            if len(self.members[b]) >= least and (along := self._contrast(a, b)).auroc >= SHARP
+            for b, along in seen.items()
+            if (along.auroc >= SHARP and along.depth >= DEPTH)
+            or (b == merged_with and along.auroc >= SHARP_ENOUGH and along.depth >= NO_VALLEY)
         }
-        deepest = max(depths, key=depths.__getitem__, default=None)
-        return deepest if deepest is not None and depths[deepest] >= DEPTH else None
+        return max(cut, key=cut.__getitem__, default=None)
 
     def may_be_one(self, a: int, b: int) -> bool:
         """Return whether two that runs merge may be one: nothing tells them apart.
