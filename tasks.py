@@ -9,7 +9,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tarfile
 import tomllib
 from pathlib import Path
 
@@ -235,8 +234,7 @@ def test_sdist():
     build()
     folder = ROOT / "build" / "sdist"
     shutil.rmtree(folder, ignore_errors=True)
-    with tarfile.open(next((ROOT / "dist").glob("*.tar.gz"))) as packed:
-        packed.extractall(folder, filter="data")
+    shutil.unpack_archive(next((ROOT / "dist").glob("*.tar.gz")), folder)
     (unpacked,) = folder.iterdir()
     run(sys.executable, "tasks.py", "test-plain", cwd=unpacked)
 
@@ -250,13 +248,16 @@ def test_neighbours():
 
 @task
 def test_types():
-    """A program of a user under `mypy --strict` and pyright."""
+    """A program of a user under `mypy --strict` and pyright, and the package on other systems."""
     # basedpyright is pyright with its own Node.js: it installs without a second registry.
     python = environment(".venv-types", "--editable", ".", "basedpyright", "mypy", "pandas-stubs")
     program = "tests/typed_program.py"
     run(python, "-m", "mypy", "--strict", "--follow-imports=silent", "--config-file=", program)
     run(python, "-m", "basedpyright", "--level", "error", "--pythonpath", python, program)
     run(python, program)
+    # What a system has not, the types know.
+    for system in ("darwin", "win32"):
+        run(python, "-m", "mypy", "--platform", system)
 
 
 @task

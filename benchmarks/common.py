@@ -208,7 +208,7 @@ def run_apart(code: str) -> str:
 
 def resident(field: str) -> float:
     """Memory of this process in MiB: `VmRSS` now, `VmHWM` at its peak (Linux)."""
-    for line in Path("/proc/self/status").read_text().splitlines():
+    for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines():
         if line.startswith(field):
             return int(line.split()[1]) / 1024
     raise OSError(f"/proc/self/status has no {field}")

@@ -91,7 +91,7 @@ def run_page(page: Path, folder: Path) -> list[Difference]:
     """
     names: dict[str, Any] = {"__name__": "__main__"}
     differences, printed = [], None
-    for block in blocks_of(page.read_text()):
+    for block in blocks_of(page.read_text(encoding="utf-8")):
         if block.is_run:
             printed = (
                 _run_python(block, page, folder, names)
@@ -212,7 +212,7 @@ def _run_command(connection: socket.socket) -> None:
 
 def update(page: Path) -> int:
     """Write what is printed now into the `text` blocks of a page; return how many changed."""
-    text = page.read_text()
+    text = page.read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder:
         differences = run_page(page, Path(folder))
     for difference in reversed(
@@ -220,7 +220,7 @@ def update(page: Path) -> int:
     ):  # from the end, so that places before stay where they are
         block = difference.block
         text = text[: block.start] + _plain(difference.printed) + "\n" + text[block.end :]
-    page.write_text(text)
+    page.write_text(text, encoding="utf-8")
     return len(differences)
 
 

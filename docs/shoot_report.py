@@ -32,6 +32,7 @@ from clustertrust import CAKE
 from clustertrust.cli import cli
 
 IMAGES = Path(__file__).parent / "images"
+WIDTH = 1120  # of a window in which nothing of the page wraps
 # Right but for two, as a person would answer who knows the three cultivars.
 ANSWERS = "rrrrrrrrwrrrrrrrrrrsrrrrrwrr"
 MODULES = ("sklearn.cluster", "sklearn.linear_model", "sklearn.tree", "numpy.linalg")
@@ -93,7 +94,7 @@ def write_pages() -> None:
 
 def shoot(browser: Any, name: str, height: int, *acts: Callable[[Any], None]) -> None:
     """Open a page, do something on it, and take its picture."""
-    page = visit(browser, name, 1240, height)
+    page = visit(browser, name, WIDTH, height)
     for act in acts:
         act(page)
     page.wait_for_timeout(300)
@@ -112,7 +113,7 @@ def visit(browser: Any, name: str, width: int, height: int, **look: Any) -> Any:
 
 def shoot_row(browser: Any) -> None:
     """Take the picture of the panel on the most doubtful row."""
-    page = visit(browser, "review", 1240, 720)
+    page = visit(browser, "review", WIDTH, 720)
     page.locator("#points tbody button").first.click()
     page.locator("#scatter-title").evaluate("(title) => title.scrollIntoView()")
     page.wait_for_timeout(300)
@@ -120,9 +121,35 @@ def shoot_row(browser: Any) -> None:
     page.close()
 
 
+def shoot_simulations(browser: Any) -> None:
+    """Take the points and clusters as colour-blind people see them, simulated by Chromium."""
+    page = visit(browser, "review", WIDTH, 720)
+    page.locator("#scatter-title").evaluate("(title) => title.scrollIntoView()")
+    session = page.context.new_cdp_session(page)
+    screens = []
+    for kind in ("protanopia", "deuteranopia", "tritanopia", "achromatopsia"):
+        session.send("Emulation.setEmulatedVisionDeficiency", {"type": kind})
+        page.wait_for_timeout(300)
+        screens.append(Image.open(io.BytesIO(page.screenshot())))
+    page.close()
+    paste(screens, 2).reduce(2).save(IMAGES / "report-colour-blind.png")
+
+
+def paste(screens: list[Any], columns: int) -> Any:
+    """Return pictures of one size side by side, in rows of this many, on grey."""
+    (width, height), gap = screens[0].size, 24
+    rows = -(-len(screens) // columns)
+    size = (columns * (width + gap) - gap, rows * (height + gap) - gap)
+    sheet = Image.new("RGB", size, "#808995")
+    for place, screen in enumerate(screens):
+        row, column = divmod(place, columns)
+        sheet.paste(screen, (column * (width + gap), row * (height + gap)))
+    return sheet
+
+
 def shoot_phones(browser: Any) -> None:
     """Take three screens of a phone in the dark, side by side."""
-    page = visit(browser, "review", 390, 800, color_scheme="dark", device_scale_factor=1.5)
+    page = visit(browser, "review", 390, 800, color_scheme="dark")
     screens = []
     for heading in ("title", "columns-title", "clusters-title"):
         page.locator(f"#{heading}").evaluate(
@@ -131,11 +158,7 @@ def shoot_phones(browser: Any) -> None:
         page.wait_for_timeout(300)
         screens.append(Image.open(io.BytesIO(page.screenshot())))
     page.close()
-    width, height = screens[0].size
-    strip = Image.new("RGB", (3 * width + 2 * 24, height), "#808995")
-    for place, screen in enumerate(screens):
-        strip.paste(screen, (place * (width + 24), 0))
-    strip.save(IMAGES / "report-phone.png")
+    paste(screens, 3).save(IMAGES / "report-phone.png")
 
 
 def answer(page: Any) -> None:
@@ -144,16 +167,39 @@ def answer(page: Any) -> None:
     page.locator("#review-open").click()
     for key in ANSWERS:
         page.keyboard.press(key)
-    page.set_viewport_size({"width": 1240, "height": 720})
+    page.set_viewport_size({"width": WIDTH, "height": 720})
+
+
+# A cell as Jupyter shows it: the code, and what its last line gives.
+CELL = """<style>
+body { font: 13px sans-serif; margin: 14px; }
+pre { font: 13px monospace; background: #f5f5f5; border: 1px solid #e0e0e0; margin: 0; padding: 8px; }
+.row { display: grid; grid-template-columns: 62px 1fr; gap: 8px; margin-bottom: 8px; }
+.prompt { color: #307fc1; font: 13px monospace; padding-top: 9px; text-align: right; }
+.out { color: #bf5b3d; }
+table { border-collapse: collapse; font-size: 12px; }
+th, td { padding: 5px 9px; text-align: right; }
+tr:nth-child(even) { background: #f5f5f5; }
+</style>
+<div class="row"><span class="prompt">In [2]:</span><pre>cake = CAKE(n_clusters=3, random_state=0).fit(X)
+cake</pre></div>
+<div class="row"><span class="prompt out">Out[2]:</span><div>%s</div></div>"""
+
+
+def shoot_notebook(browser: Any) -> None:
+    """Take the picture of a fitted CAKE at the end of a cell."""
+    wine = load_wine(as_frame=True).data
+    cake = CAKE(3, random_state=0).fit((wine - wine.mean()) / wine.std(ddof=0))
+    page = browser.new_page(viewport={"width": 700, "height": 345}, device_scale_factor=1.5)
+    page.set_content(CELL % cake._repr_html_())
+    page.screenshot(path=IMAGES / "notebook.png")
+    page.close()
 
 
 def choose_second(page: Any) -> None:
     """Choose the second cluster, and scroll to what it is about."""
     page.locator("#clusters tbody button").nth(1).click()
-    page.locator("#profile").evaluate("(card) => { card.scrollTop = 150; }")
-    page.locator("#profile-card").evaluate(
-        "(card) => card.scrollIntoView({ block: 'center' })"
-    )
+    page.locator("#clusters-title").evaluate("(title) => title.scrollIntoView()")
 
 
 def main() -> None:
@@ -171,13 +217,8 @@ def main() -> None:
         shoot(browser, "choose-k", 860)
         shoot_row(browser)
         shoot_phones(browser)
-        page = browser.new_page(
-            viewport={"width": 700, "height": 260}, device_scale_factor=1.5
-        )
-        wine = load_wine(as_frame=True).data
-        cake = CAKE(3, random_state=0).fit((wine - wine.mean()) / wine.std(ddof=0))
-        page.set_content(f'<body style="font: 14px sans-serif">{cake._repr_html_()}')
-        page.screenshot(path=IMAGES / "notebook.png")
+        shoot_simulations(browser)
+        shoot_notebook(browser)
         browser.close()
         os.chdir(Path(__file__).parent)
 

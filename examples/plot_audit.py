@@ -42,20 +42,21 @@ def main() -> None:
     X, labels = data()
     found = audit(X, labels, random_state=0)
     table = found.to_frame()
-    figure, axes = plt.subplots(1, 3, figsize=(15, 4), layout="constrained")
+    figure, axes = plt.subplots(1, 3, figsize=(10.5, 3.3), layout="constrained")
     for ax, column, title in (
-        (axes[0], "label", "the labels that were given"),
-        (axes[2], "suggested", "the labels that are suggested"),
+        (axes[0], "label", "given labels"),
+        (axes[2], "suggested", "suggested labels"),
     ):
         for name, colour in COLOURS.items():
             of = (table[column] == name).to_numpy()
             ax.scatter(*X[of].T, color=colour, s=9, label=f"{name} ({of.sum()})")
         ax.set_title(title, fontsize=10)
-        ax.legend(frameon=False, markerscale=2, fontsize=8)
+        ax.legend(frameon=False, markerscale=2, fontsize=8, handletextpad=0, borderpad=0)
     rather = (table["label"] != table["suggested"]).to_numpy()
     ScoreScatterDisplay.from_confidence(found, X, ax=axes[1])
     axes[1].scatter(*X[rather].T, facecolors="none", edgecolors="#D55E00", s=60)
-    axes[1].set_title("scores; circles: another label is suggested", fontsize=10)
+    axes[1].set_title("scores (circled: another label suggested)", fontsize=10)
+    axes[1].spines[:].set_visible(True)
     for ax in axes:
         ax.set(xticks=[], yticks=[], xlabel="", ylabel="")
     figure.savefig(DOCS / "images" / "audit.png", dpi=100)

@@ -30,7 +30,7 @@ def main() -> None:
 
         adata = scanpy.datasets.pbmc68k_reduced()
     xy = adata.obsm["X_umap"]
-    figure, axes = plt.subplots(1, 3, figsize=(16, 4.8), layout="constrained")
+    figure, axes = plt.subplots(1, 3, figsize=(10.5, 4.2), layout="constrained")
     kinds = adata.obs["bulk_labels"].cat
     # Of Okabe and Ito, yellow darkened; two greys for the last types
     colours = [
@@ -49,7 +49,7 @@ def main() -> None:
         of = (kinds.codes == code).to_numpy()
         axes[0].scatter(*xy[of].T, s=8, color=colours[code], label=kind)
     axes[0].set_title("types", fontsize=10)
-    axes[0].legend(fontsize=6, frameon=False, markerscale=1.5)
+    figure.legend(loc="outside lower center", ncols=4, fontsize=8, frameon=False, markerscale=1.5)
     for ax, (name, how) in zip(axes[1:], WAYS.items(), strict=True):
         clustertrust.anndata.score(adata, n_runs=RUNS, threshold=0.5, **how)
         drawn = ax.scatter(

@@ -34,14 +34,16 @@ def data() -> dict[str, np.ndarray]:
 
 def main() -> None:
     """Profile each data set, draw and print."""
-    figure, axes = plt.subplots(1, 3, figsize=(14, 4), layout="constrained", sharey=True)
+    figure, axes = plt.subplots(1, 3, figsize=(10.5, 4), layout="constrained", sharey=True)
     for ax, (title, X) in zip(axes, data().items(), strict=True):
         profile = choose_k(X, KS, CAKE(n_runs=RUNS, random_state=0))
         KProfileDisplay.from_profile(profile, ax=ax)
-        ax.set_title(f"{title}\n{ax.get_title()}", fontsize=9)
-        if ax is not axes[0]:
-            ax.get_legend().remove()
+        ax.set_title(f"{title}\n{ax.get_title()}".replace(" (p", "\n(p"), fontsize=9)
+        ax.set_ylim(top=1.05)
+        lines, labels = ax.get_legend_handles_labels()
+        ax.get_legend().remove()
         print(f"{title}\n{profile.summary()}\n")
+    figure.legend(lines, labels, loc="outside lower center", ncols=6, fontsize=8, frameon=False)
     path = DOCS / "images" / "choose_k.png"
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=100)

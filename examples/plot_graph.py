@@ -40,7 +40,7 @@ def main() -> None:
     runs = build_ensemble(
         X, "spectral", n_clusters=3, vary={"n_neighbors": range(10, 16)}, random_state=0
     )
-    figure, axes = plt.subplots(1, 3, figsize=(15, 4.6), layout="constrained")
+    figure, axes = plt.subplots(1, 3, figsize=(10.5, 3.4), layout="constrained")
     for ax, geometry in zip(axes, GEOMETRIES, strict=True):
         found = confidence(X, runs, geometry=geometry)
         kept, right = found.scores > 0.5, correctness(y, found.labels)

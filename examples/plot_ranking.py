@@ -47,15 +47,15 @@ def main() -> None:
         "refined, the mean of both": cake.scores_,
     }
     figure, axes = plt.subplots(
-        1, 4, figsize=(13, 3.6), layout="constrained", sharex=True, sharey=True
+        1, 4, figsize=(10.5, 3.2), layout="constrained", sharex=True, sharey=True
     )
     axes[0].scatter(*X.T, c=CLUSTERS[cake.labels_], s=7)
     axes[0].scatter(*X[~right].T, facecolors="none", edgecolors="black", s=26, linewidths=0.6)
-    axes[0].set_title("clusters, and the wrong points", fontsize=10)
+    axes[0].set_title("clusters\nwrong points circled", fontsize=10)
     for ax, (name, values) in zip(axes[1:], panels.items(), strict=True):
         points = ax.scatter(*X.T, c=values, cmap=score_colors(), vmin=0, vmax=1, s=7)
         found = auroc(values, right)
-        ax.set_title(f"{name}: AUROC {found:.3f}", fontsize=10)
+        ax.set_title(f"{name}\nAUROC {found:.3f}", fontsize=10)
         print(f"{name}: AUROC {found:.3f}")
     for ax in axes:
         ax.set(xticks=[], yticks=[])

@@ -52,7 +52,9 @@ def column(page, key):
         .evaluate_all("(cells) => cells.map((cell) => cell.dataset.key)")
         .index(key)
     )
-    return page.locator(f"#points tbody tr td:nth-child({place + 1})").all_inner_texts()
+    cells = f"#points tbody tr td:nth-child({place + 1})"
+    # A name may have a text below it.
+    return page.locator(f"{cells} button" if key == "id" else cells).all_inner_texts()
 
 
 def download(page, button):

@@ -4,6 +4,7 @@ import ast
 import importlib
 import inspect
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -161,15 +162,27 @@ def members(kind: type) -> dict[str, Any]:
 
 
 def _parameters(name: str, thing: Any) -> list[str]:
-    """Return a line for each parameter; none for what cannot be called, and for errors."""
+    """Return a line for each parameter; none for what cannot be called, and for errors.
+
+    It has the default, and the position of one that can be passed by it: both are public.
+    """
     if not callable(thing) or (inspect.isclass(thing) and issubclass(thing, Exception)):
         return []
-    return [
-        f"{name}({own})"
-        for own in inspect.signature(thing).parameters
-        if own not in ("cls", "self")
-    ]
+    found = inspect.signature(thing).parameters.values()
+    found = [one.replace(annotation=one.empty) for one in found if one.name not in ("cls", "self")]
+    places = ["" if one.kind is one.KEYWORD_ONLY else f"{i}: " for i, one in enumerate(found)]
+    texts = [re.sub(" at 0x[0-9a-f]+", "", str(one)) for one in found]
+    return [f"{name}({place}{text})" for place, text in zip(places, texts, strict=True)]
+
+
+def gone(lines: list[str]) -> list[str]:
+    """Return what is in the list of public names and not among these lines."""
+    return sorted(set(PUBLIC.read_text(encoding="utf-8").splitlines()) - set(lines))
 
 
 if __name__ == "__main__":
+    lost = gone(public_lines())
+    if lost and sys.argv[1:] != ["--removed"]:
+        told = "docs/public.md says how these may change; after that, add --removed:"
+        sys.exit("\n  ".join([told, *lost]))
     PUBLIC.write_text("\n".join(public_lines()) + "\n", encoding="utf-8")

@@ -131,7 +131,7 @@ def test_a_decision_says_what_it_keeps(cancer):
     assert repr(found) == f"<Decision: {found.n_kept} of 569 kept; str() says on what evidence>"
     assert found.more == 0
     assert str(found) == (
-        f"Of the {found.n_kept} rows kept at most 10 % are wrong, with 95 % confidence; "
+        f"Of the {found.n_kept:,} rows kept at most 10 % are wrong, with 95 % confidence; "
         "150 answers used."
     )
     assert found.n_kept > 300
@@ -176,7 +176,7 @@ def test_a_second_round_says_that_it_is_a_second_look(cancer):
     at = np.union1d(first.positions, second.positions)
     drawn = np.isin(at, [*first.positions[first.drawn], *second.positions[second.drawn]])
     both = Answers.of(cake, at, right=right[at], drawn=drawn, rounds=2)
-    assert "look 2 at these rows: for all looks together the confidence is 90 %" in str(
+    assert "decision 2 about these rows: for all decisions together the confidence is 90 %" in str(
         decide(cake, both, risk=0.15)
     )
 

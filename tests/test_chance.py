@@ -101,6 +101,14 @@ def test_nothing_is_core_in_noise_and_the_verdict_comes_first():
     assert (cake.to_frame(threshold=0)["reason"] == "core").mean() > 0.9
 
 
+def test_a_chance_of_zero_has_no_sign():
+    """Nearly every point is alone in its cluster, and scores 0."""
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    cut = CAKE(30, n_runs=3, random_state=0).fit(X).confidence_.cut()
+    assert str(cut.chance) == "0.0"
+    assert cut.origin == ", since data without clusters reach 0 too"
+
+
 def test_clusters_are_found_and_said_to_be_there():
     cake = CAKE(3, random_state=0).fit(WINE)
     found = cake.confidence_.cut()

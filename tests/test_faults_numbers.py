@@ -211,7 +211,12 @@ def test_integers_beyond_2_to_the_53(folder, how, suffix):
         np.save("x.npy", np.ascontiguousarray(frame))
     else:
         getattr(frame, f"to_{suffix}")(f"x.{suffix}", index=False)
-    refused(f"x.{suffix}", "integers beyond", how)
+    if suffix == "npy":
+        refused("x.npy", "integers beyond", how)
+        return
+    told = score(f"x.{suffix}", *FAST, *HOW[how], "--geometry", "rms").stdout
+    assert "Not clustered: a, its integers have more digits than floats can hold" in told
+    assert "integers beyond" in score(f"x.{suffix}", *FAST, *HOW[how], "--keep", "a", code=1).stderr
 
 
 @pytest.mark.parametrize(
@@ -224,8 +229,18 @@ def test_integers_from_2_to_the_64_up(folder, suffix, how):
     else:
         lines = [f'{{"a": {a}, "b": {b}}}' for a, b in rows]
     Path(f"x.{suffix}").write_text("\n".join(lines) + "\n")
-    told = score(f"x.{suffix}", *FAST, *HOW[how], code=1).stderr
+    told = score(f"x.{suffix}", *FAST, *HOW[how], "--geometry", "rms").stdout
+    assert "Not clustered: a, its integers have more digits than floats can hold" in told
+    told = score(f"x.{suffix}", *FAST, *HOW[how], "--keep", "a", code=1).stderr
     assert f"x.{suffix}: X has integers beyond 2**53 in column 'a', such as 184467440" in told
+
+
+@pytest.mark.parametrize("how", ["whole", "blocks"])
+def test_one_integer_that_floats_cannot_hold_is_no_reason_to_leave_a_column_out(folder, how):
+    rows = [f"{i * 31 % 97 if i % 1000 else 2**53 + 1},{i * 7919 % 40_009}" for i in range(40_000)]
+    Path("x.csv").write_text("\n".join(["a,b", *rows]) + "\n")
+    told = score("x.csv", *FAST, *HOW[how], code=1).stderr
+    assert "x.csv: X has integers beyond 2**53 in column 'a', such as 9007199254740993" in told
 
 
 def test_long_numbers_that_name_rows_or_are_categories_stay(folder):

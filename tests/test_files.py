@@ -159,7 +159,6 @@ def test_numbers_are_read_to_the_last_digit():
     [
         (b"", "is empty; it needs a line of column names"),
         (b"\n\n", "is empty"),
-        (b"a,a\n1,2\n", "more than one column named 'a'"),
         (b"15,2\n3,4\n", r"numbers in its first line \(15, 2\): set header=False"),
         (b"a,b\n1,2,3,4\n4,5,6,7\n", "more fields in its rows than in its first line"),
         (b"a,b\n1,2\n4,5,6\n", "Expected 2 fields in line 3, saw 3"),
@@ -335,3 +334,19 @@ def test_two_columns_with_a_semicolon_and_decimal_commas(tmp_path):
     data = read_table(path).data
     assert_array_equal(data["age"], np.arange(30, 50))
     assert_array_equal(data["price"], np.arange(20) + 0.25)
+
+
+@pytest.mark.parametrize("format", ["csv", "xlsx"])
+def test_columns_that_share_a_name_get_others(tmp_path, format):
+    names = ["a", "a", "a.1", "b", "a"]
+    frame = pd.DataFrame([range(5), range(5, 10)], columns=names)
+    path = tmp_path / f"t.{format}"
+    if format == "xlsx":
+        pytest.importorskip("openpyxl")
+        frame.to_excel(path, index=False)
+    else:
+        frame.to_csv(path, index=False)
+    table = read_table(path)
+    assert list(table.data.columns) == ["a", "a.2", "a.1", "b", "a.3"]
+    assert table.data.to_numpy().tolist() == [[*range(5)], [*range(5, 10)]]
+    assert "columns that share a name are called a.2, a.3" in table.notes

@@ -1,5 +1,6 @@
 """Numbers that a first pass keeps on disk: the same blocks again, without another parse."""
 
+import tempfile
 from collections import namedtuple
 
 import numpy as np
@@ -61,6 +62,18 @@ def test_blocks_of_another_size_and_passes_that_ended_early_are_read_again(tmp_p
     for rows, times in ((2, 2), (2, 2), (3, 3), (3, 3), (2, 4)):
         assert_array_equal(np.concatenate([block.X for block in table.read(rows)]), source.X)
         assert source.times == times
+
+
+def test_a_temporary_file_with_a_name_serves_too(tmp_path, monkeypatch):
+    """Windows has no others."""
+    monkeypatch.setattr(kept.tempfile, "TemporaryFile", tempfile.NamedTemporaryFile)
+    source = Counted(np.array(NAMES, dtype=object))
+    table = KeptSource(source, tmp_path)
+    first, second = (list(table.read(4)) for _ in range(2))
+    assert source.times == 1
+    assert all(map(same, first[1][:2], second[1][:2]))
+    del table
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("trouble", ["full", "fails", "no folder"])

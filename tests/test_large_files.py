@@ -178,7 +178,7 @@ def test_columns_are_standardised_as_in_memory(table, tmp_path):
         (["--array", "x"], "does not allow --array"),
         (["--resample", "0.5"], "set --left-out predict"),
         (["--use", "a", "--drop", "a"], "decide for one"),
-        (["--id", "score"], "has the name of a result"),
+        (["--id", "score"], "has no such column; it has name, a, b, c, d, kind"),
         (
             ["--scheduler", "tcp://nowhere:1", "--drop-missing"],
             "--scheduler does not work with --drop-missing",
@@ -524,7 +524,7 @@ def test_text_in_the_last_block_is_told(table, tmp_path):
     (tmp_path / "x.csv").write_text(text[: text.rindex(",")] + ",x\n000000,1,2,oops,4,x\n")
     done = score(tmp_path / "x.csv", *OPTIONS, "--out", tmp_path / "s.csv")
     assert done.exit_code == 0, done.output
-    assert "Note on c: 1 text such as 'oops' is taken as missing." in done.output
+    assert "Note on c: 1 text, 'oops', is taken as missing." in done.output
     assert "Missing values: c 1;" in done.output
 
 
@@ -626,3 +626,38 @@ def test_killed_twice_leaves_no_half_file_and_ends_with_the_same_bytes(table, tm
     subprocess.run(command(table, tmp_path / "killed"), check=True, capture_output=True)
     assert digest(tmp_path / "killed" / "s.csv") == digest(tmp_path / "whole" / "s.csv")
     assert os.listdir(tmp_path / "killed" / "runs")
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+@pytest.mark.parametrize("levels", [["who"], [None], ["plot", "place"], ["score"]])
+def test_the_index_of_a_file_is_treated_in_blocks_as_in_memory(table, tmp_path, suffix, levels):
+    pa = pytest.importorskip("pyarrow")
+    frame = pd.read_csv(table / "x.csv", usecols=list("abcd"))
+    parts = np.random.default_rng(0).permutation(ROWS) if len(levels) == 1 else np.arange(ROWS)
+    keys = [parts] if len(levels) == 1 else [parts // 50, parts % 50]
+    arrow = pa.Table.from_pandas(frame.set_index(pd.MultiIndex.from_arrays(keys, names=levels)))
+    if len(levels) == 1:
+        arrow = pa.Table.from_pandas(frame.set_index(pd.Index(parts, name=levels[0])))
+    path = tmp_path / f"x.{suffix}"
+    if suffix == "parquet":
+        pa.parquet.write_table(arrow, path)
+    else:
+        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, arrow.schema) as writer:
+            writer.write_table(arrow, max_chunksize=2000)
+    plans, scores = [], []
+    for memory in ("1", "1024"):
+        out = tmp_path / f"{memory}.csv"
+        typed = ["-k", "3", "--runs", "4", "--geometry", "rms", "--json", "--only-scores"]
+        typed = typed[:-1] if memory == "1" else typed
+        done = score(path, *typed, "--memory", memory, "--out", out)
+        assert done.exit_code == 0, done.output
+        columns = json.loads(done.output)["plan"]["columns"]
+        plans.append([(c["name"], c["use"]) for c in columns if c["use"] not in ("id", "ignored")])
+        scores.append(pd.read_csv(out))
+    assert plans[0] == plans[1]
+    blocks, whole = scores
+    assert list(blocks.columns) == list(whole.columns)
+    first = {"who": "who", None: "id", "plot": "row", "score": "score_input"}[levels[0]]
+    assert blocks.columns[0] == first
+    assert_array_equal(blocks[first], np.arange(ROWS) if first == "row" else parts)
+    assert_array_equal(blocks[first], whole[first])

@@ -215,10 +215,71 @@ def test_float64_decides_where_float32_cannot():
     assert nearest_point(centers, X).tolist() == [2, 3, 2, 3, 0]
 
 
+def plain_run(X, middle, start, block):
+    """Lloyd's steps point by point: every point is compared with every centre in float64."""
+    k = len(start)
+    centers, labels = start - middle, np.full(len(X), -1)
+    sums = np.zeros(centers.shape)
+    while True:
+        squares, placed = np.zeros((k, len(X))), centers + middle
+        for f, column in enumerate(X.T):
+            squares += (column - placed[:, f, None]) ** 2
+        new, old = squares.argmin(axis=0), labels
+        parts = []
+        for low in range(0, len(X), block):
+            gained = np.zeros(centers.shape)
+            for i in low + np.flatnonzero((new != old)[low : low + block]):
+                gained[new[i]] += X[i] - middle
+                if old[i] >= 0:
+                    gained[old[i]] -= X[i] - middle
+            parts.append(gained)
+        sums += np.sum(parts, axis=0)
+        labels, counts = new, np.bincount(new, minlength=k)
+        centers = sums / counts[:, None]
+        if (new == old).all():
+            return labels, centers + middle
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e7])
+@pytest.mark.parametrize(("n", "d", "k"), [(1500, 3, 6), (2500, 9, 12), (1100, 1, 4)])
+def test_points_that_are_not_compared_again_would_keep_their_label(n, d, k, offset):
+    # To the bit: a single point with another label would move all centres after it.
+    X = offset + np.random.default_rng(d).normal(size=(n, d)).round(2 if offset else 9)
+    data = lloyd.prepare_data(X)
+    start = data.X[np.random.default_rng(1).permutation(n)[: 3 * k].reshape(3, k)]
+    for r, run in lloyd._Batch(data, start, Team(1), 0.0).run(300, 0.0):
+        labels, centers = plain_run(X, data.middle, start[r], 8 * _numba.TILE)
+        assert run.n_iter > 9
+        assert_array_equal(run.labels, labels)
+        assert_array_equal(run.centers, centers)
+
+
+@pytest.mark.parametrize("step", [1, 3, 50, 127])
+def test_only_points_whose_label_may_not_hold_are_compared(step):
+    X = np.random.default_rng(0).normal(size=(2000, 5))
+    data, centers = lloyd.prepare_data(X), X[None, :6]
+    nearest = cdist(X, X[:6]).argmin(axis=1)
+    # The first and last of a tile among them, with others in between or all of them.
+    asked = np.unique(np.r_[256:384:step, 383, 1990:2000])
+    labels, until = np.full((1, 2000), 7, dtype=np.int32), np.full((1, 2000), 2, dtype=np.float32)
+    until[0, asked] = 1
+    # Of eight clusters: 7 is a label that no point may keep.
+    drift = np.ones((1, 8), dtype=np.float32)
+    runs = (np.arange(1), *data.lay_out_centers(centers), drift)
+    moved = (data.middle, np.zeros((1, 8, 5)), np.zeros((1, 8), dtype=int), np.zeros(1, dtype=int))
+    points = (data.X, data.tiles, data.lengths)
+    _numba.assign(points, runs, (0, 16), (labels, until), moved)
+    expected = np.full(2000, 7)
+    expected[asked] = nearest[asked]
+    assert_array_equal(labels[0], expected)
+    assert_array_equal(moved[3], [asked.size])
+
+
 def test_kernels_equal_plain_ones():
     data, centers = lloyd.prepare_data(BLOBS), BLOBS[np.arange(15).reshape(3, 5)]
     active = np.array([0, 2])
-    runs = (active, *data.lay_out_centers(centers[active]))
+    drift = np.ones((2, 5), dtype=np.float32)
+    runs = (active, *data.lay_out_centers(centers[active]), drift)
     results = []
     for kernel in (_numba, _numpy):
         labels = np.random.default_rng(0).integers(-1, 5, size=(3, len(BLOBS))).astype(np.int32)
@@ -228,7 +289,7 @@ def test_kernels_equal_plain_ones():
             (data.X, data.tiles, data.lengths),
             runs,
             (2, 24),
-            labels,
+            (labels, np.zeros(labels.shape, dtype=np.float32)),
             (data.middle, sums, counts, changed),
         )
         tiles, lengths = np.zeros_like(data.tiles), np.zeros_like(data.lengths)
@@ -259,3 +320,62 @@ def test_steps_of_k_means_plus_plus_equal_plain_ones():
         results.append((closest, sums, *kernel.locate(X, middle, last, closest, by_tile, draws)))
     for ours, plain in zip(*results, strict=True):
         assert_allclose(ours, plain, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", INITS)
+@pytest.mark.parametrize(
+    "X",
+    [
+        IRIS,
+        BLOBS[:900],
+        BLOBS[:300].astype(np.float32),
+        DIGITS[:400],
+        np.repeat(IRIS[:9], 30, axis=0),
+    ],
+    ids=["iris", "blobs", "float32", "digits", "duplicates"],
+)
+def test_runs_on_few_points_equal_those_in_step_to_the_bit(X, name, monkeypatch):
+    found = {}
+    for most in (0, starts.FEW_POINTS):
+        monkeypatch.setattr(starts, "FEW_POINTS", most)
+        monkeypatch.setattr(lloyd, "FEW_POINTS", most)
+        for k in (1, 2, 9):
+            runs = build_ensemble(X, name, n_clusters=k, n_runs=6, random_state=3, n_jobs=2).runs
+            found.setdefault(k, []).append(runs)
+    for in_step, one_by_one in found.values():
+        for one, other in zip(in_step, one_by_one, strict=True):
+            assert_array_equal(one.labels, other.labels)
+            assert_array_equal(one.centers, other.centers)
+            assert (one.objective, one.iterations) == (other.objective, other.iterations)
+
+
+def test_whole_runs_equal_plain_ones():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3)) + 4 * rng.integers(3, size=(300, 1))
+    data = lloyd.prepare_data(X)
+    # The last run starts with a centre that no point is near to.
+    start = np.concatenate([X[rng.integers(300, size=(3, 5))], X[None, :5] + [[[1e3], *[[0]] * 4]]])
+    uniform = rng.random((2, 6, 3))
+    results = []
+    for kernel in (_numba, _numpy):
+        sums, counts = np.zeros(start.shape), np.zeros(start.shape[:2], dtype=np.int64)
+        labels, steps = np.full((4, 300), -1, dtype=np.int32), np.zeros(4, dtype=np.int64)
+        centers, moved = start - data.middle, (data.middle, sums, counts)
+        kernel.lloyd(data._points, moved, 1.0, (0, 3), (5, 1e-3), (centers, labels, steps))
+        chosen, unsure = np.full((2, 7), 11), np.zeros(2, dtype=bool)
+        kernel.plus_plus(X, data.middle, data.squares, uniform, chosen, unsure)
+        results.append((labels, steps, counts, chosen, unsure, sums, centers))
+    for ours, plain in zip(*results, strict=True):
+        assert_allclose(ours, plain, rtol=1e-9, atol=1e-9)
+    assert results[0][1][3] == -1
+    assert (results[0][1][:3] > 1).all()
+    assert len(set(results[0][3][0])) == 7
+
+
+@pytest.mark.parametrize("kernel", [_numba, _numpy])
+def test_whole_starts_say_where_rounding_could_decide(kernel):
+    X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    chosen, unsure = np.zeros((1, 2), dtype=np.int64), np.zeros(1, dtype=bool)
+    # Both candidates leave the same sum.
+    kernel.plus_plus(X, X.mean(axis=0), 2.0, np.array([[[0.1, 0.3]]]), chosen, unsure)
+    assert unsure[0]

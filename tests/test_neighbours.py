@@ -26,24 +26,46 @@ def cake():
     return CAKE(3, n_runs=4, random_state=0).fit(FLOWERS)
 
 
-@pytest.mark.parametrize("options", [{}, {"fusion": "refined"}, {"clusterer": "gmm"}], ids=str)
-def test_skops_keeps_a_fitted_model(options):
+def with_text():
+    """Numbers with a gap, and text."""
+    frame = FLOWERS.assign(kind=np.where(FLOWERS.iloc[:, 0] > 6, "large", "small"))
+    frame.iloc[3, 1] = np.nan
+    return frame
+
+
+def fitted(X, **options):
+    cake = CAKE(3, n_runs=4, random_state=0, **options)
+    if "kind" in X:
+        cake = make_pipeline(TablePreparer(missing="mean"), cake)
+    return cake.fit(X), X
+
+
+MODELS = {
+    "frame": lambda: fitted(FLOWERS),
+    "array": lambda: fitted(FLOWERS.to_numpy()),
+    "text": lambda: fitted(with_text()),
+    "refined": lambda: fitted(FLOWERS, fusion="refined"),
+    "gmm": lambda: fitted(FLOWERS, clusterer="gmm"),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_skops_and_joblib_keep_a_fitted_model(name, tmp_path):
     skops = pytest.importorskip("skops.io")
-    cake = CAKE(3, n_runs=4, random_state=0, **options).fit(FLOWERS)
-    data = skops.dumps(cake)
+    model, X = MODELS[name]()
+    data = skops.dumps(model)
     untrusted = skops.get_untrusted_types(data=data)
     assert [name for name in untrusted if not name.startswith(OURS)] == []
-    again = skops.loads(data, trusted=untrusted)
-    assert_array_equal(again.predict(FLOWERS), cake.predict(FLOWERS))
-    assert_array_equal(again.score_samples(FLOWERS), cake.score_samples(FLOWERS))
-    pd.testing.assert_frame_equal(again.to_frame(), cake.to_frame())
-
-
-def test_joblib_keeps_a_fitted_model_and_maps_it(cake, tmp_path):
-    joblib.dump(cake, tmp_path / "cake.joblib")
-    again = joblib.load(tmp_path / "cake.joblib", mmap_mode="r")
-    assert_array_equal(again.score_samples(FLOWERS), cake.score_samples(FLOWERS))
-    assert again.explain(3) == cake.explain(3)
+    joblib.dump(model, tmp_path / "model.joblib")
+    for again in (
+        skops.loads(data, trusted=untrusted),
+        joblib.load(tmp_path / "model.joblib", mmap_mode="r"),
+    ):
+        assert_array_equal(again.predict(X), model.predict(X))
+        assert_array_equal(again.score_samples(X), model.score_samples(X))
+        one, other = (each[-1] if name == "text" else each for each in (again, model))
+        pd.testing.assert_frame_equal(one.to_frame(), other.to_frame())
+        assert one.explain(3) == other.explain(3)
 
 
 @pytest.mark.filterwarnings("default")  # theirs are not ours
@@ -80,9 +102,7 @@ def in_arrow_dtypes(frame):
 
 @pytest.mark.parametrize("form", [in_polars, in_arrow, in_arrow_dtypes])
 def test_tables_of_other_libraries_give_the_same_scores(form):
-    """Numbers with a gap, and text."""
-    frame = FLOWERS.assign(kind=np.where(FLOWERS.iloc[:, 0] > 6, "large", "small"))
-    frame.iloc[3, 1] = np.nan
+    frame = with_text()
     model = make_pipeline(TablePreparer(missing="mean"), CAKE(3, n_runs=4, random_state=0))
     expected = model.fit(frame)[-1].scores_
     assert_array_equal(model.fit(form(frame))[-1].scores_, expected)

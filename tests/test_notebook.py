@@ -182,7 +182,16 @@ def test_audits_and_profiles_show_themselves(wines):
     shown = Cells(found._repr_html_())
     assert shown.open == []
     assert f"Labels that look wrong: {found.wrong_labels}" in found._repr_html_()
-    assert [row[-1] for row in shown.rows[-2:]] == [str(verdict) for verdict in found.verdicts]
+    said = [row[-1] for row in shown.rows]
+    assert [str(verdict) for verdict in found.verdicts] == said[said.index("verdict") + 1 :][:2]
+    # It begins with the suspected rows, the least trusted first.
+    frame = found.to_frame()
+    worst = frame[frame["issue"]].sort_values("score", kind="stable")
+    assert len(worst) > 5
+    assert [row[:3] for row in shown.rows[1:6]] == [
+        [str(name), row["label"], row["suggested"]] for name, row in worst.head(5).iterrows()
+    ]
+    assert shown.rows[6][0] == f"and {len(worst) - 5} more"
     profile = choose_k(wines, range(2, 5), CAKE(n_runs=3, random_state=0), null=None)
     shown = Cells(profile._repr_html_())
     assert (shown.open, shown.bars) == ([], 3)
@@ -223,6 +232,8 @@ def test_names_of_clusters_are_escaped(wines):
 
 def test_explain_by_the_name_of_the_row(cake):
     assert cake.explain("wine-070") == cake.explain(69)
+    shown = cake.explain("wine-070")._repr_html_().replace("<br>", "\n")
+    assert str(cake.explain("wine-070")) in shown
     assert cake.confidence_.explain("wine-001").point == 0
 
 

@@ -468,9 +468,9 @@ def test_a_summary_and_a_page_quote_a_choice_of_k(tmp_path):
     assert f"choose_k: {profile.verdict()}" in text
     assert "this fit has 8 clusters, which is not among the plausible numbers" in text
     other = choose_k(BLOBS[:-1], range(2, 5), CAKE(random_state=0), null=None)
-    with pytest.raises(ValueError, match="rows, and these are"):
+    with pytest.raises(ValueError, match="rows, but the data have"):
         cake.summary(tests=[other])
-    with pytest.raises(ValueError, match="rows, and these are"):
+    with pytest.raises(ValueError, match="rows, but the data have"):
         cake.report(tmp_path / "page.html", tests=[other])
     assert not (tmp_path / "page.html").exists()
     cake.report(tmp_path / "page.html", tests=iter([profile]))

@@ -206,6 +206,36 @@ def test_large_tables_take_numbers_from_the_values(monkeypatch, visit, tmp_path)
     assert found["kind"].tolist() == own["kind"].tolist()
 
 
+def test_texts_of_a_wide_table_are_kept(visit, tmp_path):
+    """Of more columns than a page holds, those that were not clustered come first."""
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 80))).add_prefix("e")
+    own = X.assign(text=[f"a paragraph on the subject number {i}" for i in range(60)])
+    frame = pd.DataFrame({"label": np.repeat([0, 1], 30), "score": np.linspace(0.1, 0.9, 60)})
+    names = [column["name"] for column in build_report(frame, X, original=own)["original"]]
+    assert names == [*X.columns[:49], "text"]
+    write_report(tmp_path / "wide.html", frame, X, original=own, threshold=0.5)
+    page = visit(tmp_path / "wide.html")
+    assert page.locator("#profile-title").inner_text() == "What each cluster is about"
+    assert page.locator("#profile .quote").count() == 4
+    first = page.locator("#points tbody tr").first
+    assert first.locator(".quote").inner_text() == own["text"][0]
+
+
+def test_clusters_of_one_row_are_told_apart(visit, tmp_path):
+    frame = pd.DataFrame({"label": [0, 1, *[2] * 20], "score": [0.0, 0.0, *[0.9] * 20]})
+    write_report(tmp_path / "single.html", frame, np.arange(44.0).reshape(22, 2), threshold=0.5)
+    page = visit(tmp_path / "single.html")
+    kinds = page.locator("#soundness")
+    assert kinds.locator("dt").all_inner_texts() == ["Sound clusters", "Single rows"]
+    assert kinds.locator("dd").nth(1).locator("button").all_inner_texts() == ["0", "1"]
+    assert page.locator("#steps li").first.inner_text() == (
+        "Clusters 0 and 1 hold one row each: look at them, or use fewer clusters."
+    )
+    page.locator("#soundness button").last.click()
+    settle(page)
+    assert "This cluster is a single row" in page.locator("#profile").inner_text()
+
+
 def test_the_page_of_choose_k(visit, tmp_path):
     X = load_iris().data
     profile = choose_k(X, range(2, 5), CAKE(n_runs=3, random_state=0), null=None)
@@ -256,7 +286,7 @@ def test_the_command_writes_both_pages(tmp_path, monkeypatch):
         assert '"names":{"0":"small"}' in Path(file).read_text(encoding="utf-8")
     assert '"score_shares":{"data":' in Path("first.html").read_text(encoding="utf-8")
     # Scores in a file do not say what data without clusters reach.
-    assert "The page has no verdict" in done.output
+    assert "For a verdict on the page, add --chance" in done.output
     assert '"verdict":"Not tested for structure' in Path("second.html").read_text(encoding="utf-8")
     typed = "score iris.csv -k 3 --runs 3 --json"
     said = json.loads(CliRunner().invoke(cli, typed.split()).output)
@@ -286,11 +316,18 @@ def test_verdict_columns_and_filters(visit, mixed, people):
             float(text.strip(" \xa0%")) for text in named.locator("small").all_inner_texts()
         ] == [int(100 * share + 0.5) for share in shares]
     assert page.locator("#columns-said").inner_text().startswith("1 to check, 2 clustered")
-    assert page.locator("#chosen").inner_text().startswith("Nothing is filtered")
+    assert not page.locator("#chosen").is_visible()
     card = page.locator('.column[data-column="plan"]')
     card.get_by_role("button", name="plus").click()
     page.locator("#clusters").get_by_role("button", name="0", exact=True).click()
     settle(page)
+    # The line that says it is in sight wherever a person has scrolled to.
+    page.locator("#points-title").scroll_into_view_if_needed()
+    box = page.locator("#chosen").bounding_box()
+    assert 0 <= box["y"] < page.viewport_size["height"] - box["height"]
+    grey, coloured = (page.locator(f"#histogram rect{kinds}") for kinds in (".all", ":not(.all)"))
+    assert grey.count() > 1
+    assert coloured.count() == 1  # the only point of both filters
     chosen = (people["plan"] == "plus") & (cake.labels_ == 0)
     listed = page.locator("#listed").inner_text()
     assert listed == "1 point in cluster 0, with plan plus"
@@ -313,7 +350,7 @@ def test_verdict_columns_and_filters(visit, mixed, people):
     assert page.locator("#chosen b").inner_text() == f"{both} points with plan plus, that are core"
     page.locator("#clear").click()
     settle(page)
-    assert page.locator("#chosen").inner_text().startswith("Nothing is filtered")
+    assert not page.locator("#chosen").is_visible()
     assert violations(page) == []
     page.get_by_role("button", name="Review 30 rows").click()
     assert page.locator("#review-progress").inner_text() == "0 of 30 answered"
@@ -353,8 +390,14 @@ def test_clusters_get_names_and_a_row_its_panel(visit, mixed, people):
     share = (people["plan"][cake.labels_ == own] == row["plan"]).mean()
     lines = [line.inner_text().split("\t") for line in panel.locator(".values tbody tr").all()]
     plan = next(line for line in lines if line[0] == "plan")
-    assert plan[1:3] == [row["plan"], f"{round(100 * share)} %"]
-    assert "Not clustered" in panel.inner_text()
+    assert plan[1:3] == [row["plan"], f"{round(100 * share)}%"]
+    # Of the two means, the nearer one stands out.
+    means = people["age"].groupby(cake.labels_).mean()
+    rival = int(panel.locator("p b").nth(1).inner_text())
+    nearer = min((own, rival), key=lambda label: abs(row["age"] - means[label]))
+    bold = panel.locator("tr", has_text="age").locator(".nearer").inner_text()
+    assert float(bold) == pytest.approx(means[nearer], abs=0.05)
+    assert "Not clustered: note" in panel.inner_text()
     assert row["note"] in panel.inner_text()
     assert panel.locator("img").get_attribute("src") == PIXEL
     assert page.title() != "owned"
@@ -374,6 +417,8 @@ def test_an_audit_begins_with_suspected_labels(visit, tmp_path):
     rows = {cells[0]: cells[1:3] for cells in (row.inner_text().split("\t") for row in suspects)}
     assert rows["3"] == ["virginica", "setosa"]
     assert rows["60"] == ["setosa", "versicolor"]
+    n = found.issues.sum()
+    assert page.locator("#verdict").inner_text() == f"{n} of 150 labels look wrong."
     assert str(found.wrong_labels) in page.locator("#suspects-said").inner_text()
     said = page.locator("#verdicts").inner_text().lower()
     assert all(str(verdict) in said for verdict in found.verdicts)
@@ -386,10 +431,10 @@ def test_an_audit_begins_with_suspected_labels(visit, tmp_path):
     assert violations(page) == []
 
 
-def tab_to(page, found, most=150):
+def tab_to(page, found, key="Tab", most=150):
     """Press Tab until the element in focus satisfies a condition; each on the way has a ring."""
     for _ in range(most):
-        page.keyboard.press("Tab")
+        page.keyboard.press(key)
         state = page.evaluate(
             f"""() => {{
               const at = document.activeElement, look = getComputedStyle(at), box = at.getBoundingClientRect();
@@ -411,7 +456,7 @@ def test_the_page_by_keyboard_alone(visit, mixed, people):
     settle(page)
     n_plus = (people["plan"] == "plus").sum()
     assert page.locator("#chosen b").inner_text() == f"{n_plus} points with plan plus"
-    tab_to(page, "(at) => at.id === 'clear'")
+    tab_to(page, "(at) => at.id === 'clear'", "Shift+Tab")
     page.keyboard.press("Enter")
     settle(page)
     page.locator("#slider").focus()  # what follows starts above the table of clusters

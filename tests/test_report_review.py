@@ -160,8 +160,8 @@ def test_the_estimate_is_wilsons_over_the_random_answers(visit, reviewed):
         page.keyboard.press(key)
     low, high = wilson(9, 10)
     text = page.locator("#review-estimate").inner_text().replace("\u00a0", " ")
-    assert text.startswith("90 % right: 9 of 10 drawn at random; 95 % interval ")
-    assert f"interval {100 * low:.0f} % to {100 * high:.0f} %; 1 skipped" in text
+    assert text.startswith("90% right: 9 of 10 drawn at random; 95% interval ")
+    assert f"interval {100 * low:.0f}% to {100 * high:.0f}%; 1 skipped" in text
     # Uncertain points teach the score; they are no sample, and do not count here.
     page.locator("#plan-random").fill("11")
     page.locator("#plan-random").press("Enter")

@@ -402,8 +402,8 @@ def test_a_boundary_with_all_votes_speaks_of_distances(visit, tmp_path):
         texts.append(page.locator("#point .why").inner_text())
         page.keyboard.press("Escape")
     assert texts[0].endswith("all votes are for 0, but 1 lies about as near.")
-    assert texts[1].endswith("95 % of the votes are for 0, but another cluster lies about as near.")
-    assert "50 % and 50 % of the votes" in texts[2]
+    assert texts[1].endswith("95% of the votes are for 0, but another cluster lies about as near.")
+    assert "50% and 50% of the votes" in texts[2]
 
 
 def test_the_plane_is_as_large_as_what_it_shows(visit, used, tmp_path):
@@ -445,6 +445,6 @@ def test_categories_colour_points_and_set_clusters_apart(visit, used, flowers, t
     rows = [row.inner_text().split("\t") for row in page.locator("#profile tbody tr").all()]
     inside = (species[cake.labels_ == 1] == "virginica").mean()
     outside = (species[cake.labels_ != 1] == "virginica").mean()
-    shares = [f"{100 * share:.0f} %" for share in (inside, outside)]
+    shares = [f"{100 * share:.0f}%" for share in (inside, outside)]
     assert ["species: virginica", *shares] in [row[:3] for row in rows]
     assert not any(row[0].startswith(("width", "name")) for row in rows)

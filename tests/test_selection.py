@@ -420,7 +420,7 @@ def test_auto_geometry_is_settled_once(monkeypatch):
         (
             {"coverages": [0.5, 70]},
             ValueError,
-            r"coverages=\[0.5, 70.0\] must lie above 0 and at most at 1",
+            r"coverages=\[0.5, 70.0\] must be above 0 and at most 1",
         ),
         ({"coverages": [np.nan]}, ValueError, r"coverages=\[nan\]"),
         ({"coverages": 0.5}, TypeError, r"coverages=0.5 must be a sequence"),

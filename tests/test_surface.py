@@ -10,6 +10,7 @@ from structure import (
     PUBLIC,
     ROOT,
     SOURCE,
+    gone,
     members,
     public_lines,
     public_object,
@@ -57,13 +58,31 @@ def test_a_public_name_is_in_all_of_its_module_and_has_a_docstring(name):
     assert undocumented == []
 
 
+def described(thing):
+    """Return the names of parameters and attributes that a docstring describes."""
+    lines = re.findall(r"^(\w+(?:, \w+)*|\*\*\w+)(?= :|$)", inspect.getdoc(thing), re.MULTILINE)
+    return {name.strip("*") for line in lines for name in line.split(", ")}
+
+
+@pytest.mark.parametrize("name", REFERENCE)
+def test_a_docstring_describes_every_parameter_the_result_and_an_example(name):
+    thing = public_object(name)
+    text, signature = inspect.getdoc(thing), inspect.signature(thing)
+    parameters = signature.parameters.values()
+    taken = {one.name for one in parameters if one.kind is not one.VAR_KEYWORD}
+    if not inspect.isclass(thing):
+        assert ">>>" in text
+        assert "Returns\n-------" in text or signature.return_annotation == "None"
+    elif "Parameters\n---" not in text:  # a record, which lists its attributes
+        taken = set()
+    assert taken - described(thing) == set()
+
+
 def test_no_public_name_or_parameter_vanishes_by_accident():
-    listed = PUBLIC.read_text(encoding="utf-8").splitlines()
-    actual = public_lines()
-    gone = [line for line in listed if line not in actual]
     # A new parameter or method may wait for the next writing of the list; a new name may not.
+    listed = PUBLIC.read_text(encoding="utf-8").splitlines()
     new = [name for name in REFERENCE if name not in listed]
-    assert (gone, new) == ([], []), (
+    assert (gone(public_lines()), new) == ([], []), (
         "Public names have changed. docs/public.md says how they may; then write the list anew: "
         "python tests/structure.py"
     )

@@ -101,7 +101,7 @@ def test_a_column_that_misses_most_is_set_aside_unless_asked_for(folder):
     assert uses(plan)["budget"] == "ignored"
     assert "more than half of its values are missing" in plan.summary()
     result = run("score", "x.csv", *FAST, "--impute", "mean")
-    assert "Note: More than 5% of the values are missing in budget 92%" in result.stderr
+    assert "Note: More than 5% of the values are missing in budget (92%)" in result.stderr
 
 
 @pytest.mark.parametrize("sentinel", [-999, 9999, -99.9])
@@ -256,6 +256,14 @@ def test_numbers_that_count_rows_of_groups_are_ids():
         {"no": [*range(1, 51)] * 2, "x": RNG.normal(size=100), "y": 1 - RNG.random(100)}
     )
     assert kinds(look(data))["no"] == "id"
+
+
+def test_long_texts_do_not_name_rows():
+    long = [f"{i}: {'a paragraph about nothing in particular, ' * 2}" for i in range(9)]
+    frame = pd.DataFrame({"text": long, "name": list("abcdefghi"), "value": range(9)})
+    plan = look(frame)
+    assert plan.id == "name"
+    assert look(frame[["text", "value"]]).id is None
 
 
 def test_more_texts_can_be_missing(folder):
@@ -834,3 +842,22 @@ def test_a_number_named_as_missing_is_not_said_to_be_kept_by_none(folder):
     X.loc[3:5, "a"] = 0
     X.to_csv("x.csv", index=False)
     assert "Note on a: 0 in 3 rows is taken as missing.\n" in run("score", "x.csv", *FAST, "--na", "a=0").stdout  # fmt: skip
+
+
+def test_a_column_of_numbers_and_many_texts_is_noted():
+    visits = [i % 7 + 1 if i % 3 else "many" for i in range(60)]
+    frame = pd.DataFrame({"visits": visits, "price": np.arange(60) ** 2 % 61})
+    plan = look(frame)
+    assert plan.columns[0].use == "category"
+    reason = (
+        "a category, since 20 of 60 values are the text 'many' (na=['many'] makes them missing)"
+    )
+    assert plan.columns[0].reason == reason
+    assert look(frame, ColumnChoices(na=("many",))).columns[0].use == "number"
+
+
+def test_fields_that_hold_blanks_and_are_separated_by_blanks_are_told():
+    lines = [f"John Smith {170 + i}" if i % 2 else f"Ann {160 + i}" for i in range(30)]
+    (problem,) = look(pd.DataFrame({"name height": lines})).problems
+    assert str(problem.text).startswith("The table was read as one column, 'name height'.")
+    assert "commas or tabs" in str(problem.text)

@@ -1,5 +1,7 @@
 """The whole library on its plain NumPy kernels, as where Numba cannot be imported."""
 
+import os
+import shutil
 import subprocess
 import sys
 import warnings
@@ -13,6 +15,7 @@ from fits import GEOMETRIES, NEW, fitted
 from numpy.testing import assert_allclose
 from sklearn.datasets import make_blobs
 
+import clustertrust
 from clustertrust import CAKE, Runs, audit, choose_k, null_reference
 from clustertrust.kernels import _announce_compiling, backend
 
@@ -110,12 +113,42 @@ def test_one_warning_says_so(without_numba):
 
 
 def test_a_person_is_told_once_that_kernels_are_compiled(monkeypatch, capsys, tmp_path):
-    meet = SimpleNamespace(stats=SimpleNamespace(cache_path=str(tmp_path)))
-    _announce_compiling(SimpleNamespace(meet=meet))  # nobody is watching
+    lay_out = SimpleNamespace(stats=SimpleNamespace(cache_path=str(tmp_path)))
+    _announce_compiling(SimpleNamespace(lay_out=lay_out))  # nobody is watching
     assert capsys.readouterr().err == ""
     monkeypatch.setattr("os.isatty", lambda _: True)
-    _announce_compiling(SimpleNamespace(meet=meet))
+    _announce_compiling(SimpleNamespace(lay_out=lay_out))
     assert "compiling" in capsys.readouterr().err
     (tmp_path / "meet.nbi").touch()
-    _announce_compiling(SimpleNamespace(meet=meet))
+    _announce_compiling(SimpleNamespace(lay_out=lay_out))
     assert capsys.readouterr().err == ""
+
+
+MOMENTS = """
+import numpy as np
+from clustertrust.kernels._numba import scores
+scores.moments(np.ones((2, 3)))
+kept = scores._moments.stats
+print(sum(kept.cache_hits.values()), kept.cache_path)
+"""
+
+
+def test_environments_share_machine_code_while_the_kernels_are_the_same(tmp_path):
+    found = []
+    for name, added in {"one": "", "two": "", "changed": "# another line"}.items():
+        shutil.copytree(Path(clustertrust.__file__).parent, tmp_path / name / "clustertrust")
+        with (tmp_path / name / "clustertrust/kernels/_numba/cells.py").open("a") as file:
+            file.write(added)
+        setting = {"PYTHONPATH": str(tmp_path / name), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+        done = subprocess.run(
+            [sys.executable, "-c", MOMENTS],
+            env=os.environ | setting,
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        found.append(done.stdout.split())
+    (first, folder), (second, same), (third, other) = found
+    assert (first, second, third) == ("0", "1", "0")
+    assert folder == same != other
+    assert Path(folder).parent == tmp_path / "cache"

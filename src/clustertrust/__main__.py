@@ -12,6 +12,7 @@ def main() -> None:
         from clustertrust import _interrupts
 
         _interrupts.leave_at_once()
+        _print_what_can_be_printed()
         from clustertrust.cli import main as run
 
         run()
@@ -20,6 +21,18 @@ def main() -> None:
 
         os.write(2, b"Stopped; nothing is half-written.\n")
         os._exit(130)
+
+
+def _print_what_can_be_printed() -> None:
+    """Print a question mark for letters that the output cannot show.
+
+    Where the output of a command goes to a file or a program, Windows has no UTF-8.
+    """
+    import sys
+
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
 
 
 if __name__ == "__main__":

@@ -83,7 +83,7 @@ def run_on_workers(
 def results(client: Any, tasks: Sequence[Any]) -> Iterator[Any]:
     """Yield the results of Dask tasks, in order.
 
-    Without a client Dask computes them wherever its settings say.
+    Without a client Dask computes them where its settings say.
     """
     dask = importlib.import_module("dask")
     if client is None:

@@ -43,7 +43,7 @@ def to_host(X: Any) -> Any:
 def resolve_device(device: str, X: Any) -> str:
     """Settle "auto": the GPU only where the data are there already.
 
-    Raise where "cuda" cannot be had, with the reason.
+    Raise if "cuda" is not available, with the reason.
     """
     if device == "cpu" or (device == "auto" and not is_on_gpu(X)):
         return "cpu"
@@ -66,6 +66,6 @@ def refuse_gpu(device: str) -> None:
         raise ParameterError(
             "device",
             device,
-            "takes data that fit into memory; data in blocks, and Dask's, are scored on the CPU",
+            "takes data that fit into memory; data in blocks and Dask data are scored on the CPU",
             "leave {device} out, or load X",
         )

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import gammaln
@@ -27,8 +28,13 @@ from clustertrust._types import Floats, Ints
 LEAST = np.finfo(np.float64).tiny
 # A density this much below the largest, as a logarithm, moves no digit of a sum of densities.
 NOTHING = 40.0
+# So small a membership moves no digit of a sum.
+NO_MEMBER = 1e-30
 # More pairs of points and components than this share are computed together, not picked out.
 PICKED = 0.3
+# Points, components and axes, multiplied: so many differences stay in the cache, and all components
+# are worked on at once. With more the loop over components is faster.
+TOGETHER = 250_000
 
 
 class Moments(NamedTuple):
@@ -63,9 +69,16 @@ class PointsByDifference:
         sizes = np.maximum(P.sum(axis=1), LEAST)
         means = (P @ self.Z) / sizes[:, None]
         n, p = self.Z.shape
+        if self.Z.size * len(sizes) <= TOGETHER:
+            apart = self.Z - means[:, None]
+            sums = (P[:, :, None] * apart).transpose(0, 2, 1) @ apart
+            return Moments(sizes, means, sums / sizes[:, None, None])
         covariances = np.zeros((len(sizes), p, p))
         for mean, own, covariance in zip(means, P, covariances, strict=True):
-            for rows in row_blocks(n, p, k=1):
+            # With many clusters most points are no members of one.
+            members = np.flatnonzero(own > NO_MEMBER)
+            picked = len(members) <= PICKED * n
+            for rows in [members] if picked else row_blocks(n, p, k=1):
                 deviation = self.Z[rows] - mean
                 covariance += (deviation * own[rows, None]).T @ deviation
         return Moments(sizes, means, covariances / sizes[:, None, None])
@@ -90,47 +103,91 @@ def _whiteners(covariances: Floats) -> Floats:
     return np.linalg.inv(np.linalg.cholesky(covariances)).transpose(0, 2, 1)
 
 
-class Densities(NamedTuple):
+class Joint(NamedTuple):
+    """log(share_j f_j(z)) of points, as far as it counts.
+
+    Attributes
+    ----------
+    logs : (k, n); -inf where it is negligible next to the largest
+    first : (n,) a component that is the largest, but for `shared` points
+    shared : positions of the points for which several components may count
+    """
+
+    logs: Floats
+    first: Ints
+    shared: Ints
+
+    def total(self) -> Floats:
+        """Return log Σ_j share_j f_j(z), (n,)."""
+        total = self.logs[self.first, np.arange(len(self.first))]
+        some = self.logs[:, self.shared]
+        largest = some.max(axis=0)
+        total[self.shared] = largest + np.log(np.exp(some - largest).sum(axis=0))
+        return np.asarray(total)
+
+    def labels(self) -> Ints:
+        """Return the component that is the largest, (n,)."""
+        labels = self.first.copy()
+        labels[self.shared] = self.logs[:, self.shared].argmax(axis=0)
+        return labels
+
+
+@dataclass(frozen=True)
+class Densities:
     """Gaussians as they are computed: log(share_j f_j) at the mean (k,), means, whiteners."""
 
     peaks: Floats
     means: Floats
     whiteners: Floats
 
-    def log_joint(self, Z: Floats) -> Floats:
-        """Return log(share_j f_j(z)), (k, n); -inf where it is nothing beside the largest.
+    def log_joint(self, Z: Floats) -> Joint:
+        """Return log(share_j f_j(z)).
 
         With many clusters a point is far from most. Its distance to a mean and the widest direction
         of the covariance bound a density; only those that may count are computed.
         """
-        n, p = Z.shape
-        out = np.full((len(self.means), n), -np.inf)
-        if not p:
-            return np.broadcast_to(self.peaks[:, None], out.shape)
+        everyone = np.arange(len(Z))
+        if Z.size * len(self.means) <= TOGETHER:
+            whitened = (Z - self.means[:, None]) @ self.whiteners
+            squares = np.einsum("kij,kij->ki", whitened, whitened)
+            return Joint(self.peaks[:, None] - 0.5 * squares, np.zeros_like(everyone), everyone)
+        values = np.full((len(self.means), len(Z)), -np.inf)
 
-        def fill(j: int, rows: Any) -> None:
-            out[j, rows] = self.peaks[j] - 0.5 * _squares(Z[rows], self.means[j], self.whiteners[j])
+        def fill(j: int, rows: Ints) -> None:
+            squares = _squares(Z.take(rows, axis=0), self.means[j], self.whiteners[j])
+            values[j, rows] = self.peaks[j] - 0.5 * squares
 
         most = self._bounds(Z)
-        first, everyone = most.argmax(axis=0), np.arange(n)
-        for j in range(len(out)):
+        first = most.argmax(axis=0)
+        for j in range(len(values)):
             fill(j, np.flatnonzero(first == j))
-        near = most > out[first, everyone] - NOTHING
+        near = most > values[first, everyone] - NOTHING
         near[first, everyone] = False
-        picked = near.mean() <= PICKED
         for j, some in enumerate(near):
-            for rows in [np.flatnonzero(some)] if picked else row_blocks(n, p, k=1):
-                fill(j, rows)
-        return out
+            fill(j, np.flatnonzero(some))
+        return Joint(values, first, np.flatnonzero(near.any(axis=0)))
+
+    @cached_property
+    def _bound(self) -> tuple[Floats, Floats]:
+        """A point in the middle, and for each Gaussian the factors (k, p + 2) of `_bounds`.
+
+        The bound is peak - |z - mean|² / (2 v), v being the largest variance in any direction: with
+        z counted from the middle a sum over its coordinates, 1, and its square.
+        """
+        tightest = np.linalg.svd(self.whiteners, compute_uv=False).min(axis=1) ** 2
+        middle = self.means.mean(axis=0)
+        apart = self.means - middle
+        at_middle = self.peaks - 0.5 * tightest * (apart**2).sum(axis=1)
+        return middle, np.column_stack([tightest[:, None] * apart, at_middle, -0.5 * tightest])
 
     def _bounds(self, Z: Floats) -> Floats:
-        """Return what no log(share_j f_j(z)) exceeds, (k, n)."""
-        least = np.linalg.svd(self.whiteners, compute_uv=False).min(axis=1) ** 2
-        apart = self.means @ Z.T
-        apart *= -2
-        apart += np.einsum("ij,ij->i", Z, Z)
-        apart += (self.means**2).sum(axis=1)[:, None]
-        return np.asarray(self.peaks[:, None] - 0.5 * least[:, None] * np.maximum(apart, 0.0))
+        """Return what no log(share_j f_j(z)) exceeds but for rounding, (k, n)."""
+        middle, factors = self._bound
+        n, p = Z.shape
+        terms = np.ones((n, p + 2))
+        apart = np.subtract(Z, middle, out=terms[:, :p])
+        np.einsum("ij,ij->i", apart, apart, out=terms[:, -1])
+        return np.asarray(factors @ terms.T)
 
 
 @dataclass(frozen=True)

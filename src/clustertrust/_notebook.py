@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from clustertrust._html import INK, html_picture, html_table
-from clustertrust._palette import BLUE, MISSING, VERMILION
+from clustertrust._palette import LIGHT, MISSING
 from clustertrust._types import Floats
 from clustertrust._validation.frames import is_dask
 from clustertrust.reasons import above
@@ -21,7 +21,8 @@ from clustertrust.reasons import above
 if TYPE_CHECKING:
     from clustertrust.results import Confidence
 
-MOST_CLUSTERS = 12
+MOST_CLUSTERS, MOST_SUSPECTS = 12, 5
+SIDE_BY_SIDE = "display:flex;flex-wrap:wrap;gap:0 32px;align-items:flex-start"
 BINS, WIDTH, HEIGHT = 25, 260, 70
 
 
@@ -57,7 +58,7 @@ def confidence_html(confidence: Confidence) -> str:
     )
     verdict = "" if cut.verdict is None else f"<b>{html.escape(str(cut.verdict))}</b><br>"
     return (
-        '<div style="display:flex;flex-wrap:wrap;gap:0 32px;align-items:flex-start;margin:8px 0">'
+        f'<div style="{SIDE_BY_SIDE};margin:8px 0">'
         f'<div style="width:100%;margin-bottom:4px">{verdict}{line}</div>'
         f"{_table(confidence, kept)}{_histogram(confidence.scores, cut.threshold)}</div>"
     )
@@ -90,7 +91,7 @@ def _histogram(scores: Floats, threshold: float) -> str:
     bars = "".join(
         _bar(j, count / most, part, color)
         for j, count in enumerate(counts)
-        for part, color in (((0.0, threshold), VERMILION), ((threshold, 1.0), BLUE))
+        for part, color in (((0.0, threshold), LIGHT["dropped"]), ((threshold, 1.0), LIGHT["kept"]))
         if count
     )
     x = threshold * WIDTH
@@ -115,10 +116,22 @@ def _bar(j: int, share: float, part: tuple[float, float], color: str) -> str:
     )
 
 
-def with_findings(page: str, found: str, rows: Iterable[tuple[str, ...]]) -> str:
-    """Return the page of an audit: how many labels look wrong, and verdicts, below the scores."""
-    table = html_table(("cluster", "points", "look wrong", "verdict"), rows)
-    return f"{page}<div><b>Labels that look wrong: {html.escape(found)}</b>{table}</div>"
+def with_findings(
+    page: str,
+    found: str,
+    suspects: Sequence[tuple[object, ...]],
+    verdicts: Iterable[tuple[str, ...]],
+) -> str:
+    """Return the page of an audit: labels that look wrong, verdicts on clusters, the scores."""
+    listed = [*suspects[:MOST_SUSPECTS]]
+    if len(suspects) > MOST_SUSPECTS:
+        listed.append((f"and {len(suspects) - MOST_SUSPECTS:,} more", "", "", "", ""))
+    rows = html_table(("row", "label", "suggested", "votes", "score"), listed) if listed else ""
+    table = html_table(("cluster", "points", "look wrong", "verdict"), verdicts)
+    return (
+        f'<div style="margin:8px 0"><b>Labels that look wrong: {html.escape(found)}</b>'
+        f'<div style="{SIDE_BY_SIDE}">{rows}{table}</div></div>{page}'
+    )
 
 
 def profile_html(
@@ -130,7 +143,7 @@ def profile_html(
     step = min(40.0, 2 * WIDTH / max(1, len(pairs)))
     bars = "".join(
         f'<rect x="{j * step:.1f}" y="{14 + HEIGHT * (1 - p):.1f}" width="{step - 4:.1f}" '
-        f'height="{HEIGHT * p:.1f}" fill="{BLUE if k in likely else MISSING}"/>'
+        f'height="{HEIGHT * p:.1f}" fill="{LIGHT["kept"] if k in likely else MISSING}"/>'
         f'<text x="{(j + 0.5) * step - 2:.1f}" y="{HEIGHT + 28}" '
         f'text-anchor="middle">{k}</text>'
         for j, (k, p) in enumerate(pairs)

@@ -18,7 +18,7 @@ from clustertrust._types import Result
 WIDTH = 30
 # Seconds without a line: quick work needs none.
 FIRST_LINE = 1.0
-# Each pause between lines is so many times the last.
+# Each pause between lines is this many times the last.
 SLOWER = 1.5
 
 

@@ -1,4 +1,4 @@
-"""Scores in AnnData objects, the way scanpy's functions leave their results there.
+"""Scores of single cells, stored in AnnData objects as scanpy's functions do.
 
 Needs the package anndata: `pip install "clustertrust[anndata]"`.
 """
@@ -86,8 +86,8 @@ def score(
         number of clusters: other seeds alone barely change the communities. None: such runs of
         "leiden", or runs of "kmeans" if `n_clusters` is given.
     resolution : float or sequence of float, optional
-        Of Leiden: each run draws its own from half of this to one and a half of it. Several: from
-        these. None: as with 1.0. :func:`sweep` compares resolutions.
+        Resolution of Leiden: each run draws its own, from 0.5 to 1.5 times this value, or from the
+        values of a sequence. None: the same as 1.0. :func:`sweep` compares resolutions.
     n_clusters, n_runs : int, optional
         Number of clusters, and of runs, if `cake` is None. `n_runs` None: 20, and 40 for one column
         of labels.
@@ -112,7 +112,7 @@ def score(
         Cells with a score above this have the reason "core". None: see
         :meth:`clustertrust.Confidence.cut`.
     random_state, n_jobs, verbose
-        See :class:`clustertrust.CAKE`. Those that `cake` sets stand.
+        See :class:`clustertrust.CAKE`. Values that `cake` sets take precedence.
     copy : bool
         Annotate a copy and return it.
 
@@ -234,6 +234,18 @@ def report(
     title, threshold
         See :func:`clustertrust.report.write_report`. The page shows the other columns of `obs` for
         a selected cell.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from anndata import AnnData
+    >>> from sklearn.datasets import load_iris
+    >>> import clustertrust.anndata
+    >>> adata = AnnData(load_iris().data)
+    >>> clustertrust.anndata.score(adata, use_rep="X", n_clusters=3)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     clustertrust.anndata.report(adata, Path(folder, "cells.html"), title="Cells")
     """
     write_report(
         path,

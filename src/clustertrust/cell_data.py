@@ -127,7 +127,7 @@ def cells_of(
 ) -> CellData:
     """Return the graph of neighbours where an estimator can use it, otherwise a representation.
 
-    An estimator whose clusterer is None clusters nothing, or whatever there is.
+    An estimator whose clusterer is None clusters nothing, or anything.
     """
     needs = [] if use_rep is None else [f"use_rep={use_rep!r}"]
     needs += _needs_points(cake)

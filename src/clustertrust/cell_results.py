@@ -82,6 +82,17 @@ def ask(
     DataFrame
         One row per question, by the names of the cells: label and rival. Put the answers into
         `adata.obs["cake_answer"]`.
+
+    Examples
+    --------
+    >>> from anndata import AnnData
+    >>> from sklearn.datasets import load_iris
+    >>> import clustertrust.anndata
+    >>> adata = AnnData(load_iris().data)
+    >>> clustertrust.anndata.score(adata, use_rep="X", n_clusters=3)
+    >>> asked = clustertrust.anndata.ask(adata, 90, use_rep="X")
+    >>> adata.obs["cake_asked"].value_counts().to_dict()
+    {'random': 60, 'learn': 30}
     """
     table = results_of(adata, key_added)
     X = representation(adata, use_rep)
@@ -123,6 +134,18 @@ def decide(
     -------
     Decision
         `print` says it in words.
+
+    Examples
+    --------
+    >>> from anndata import AnnData
+    >>> from sklearn.datasets import load_iris
+    >>> import clustertrust.anndata
+    >>> adata = AnnData(load_iris().data)
+    >>> clustertrust.anndata.score(adata, use_rep="X", n_clusters=3)
+    >>> asked = clustertrust.anndata.ask(adata, 90, use_rep="X")
+    >>> adata.obs.loc[asked.index, "cake_answer"] = "right"  # yours
+    >>> print(clustertrust.anndata.decide(adata, risk=0.1, use_rep="X"))
+    Of the 150 rows kept at most 10 % are wrong, with 95 % confidence; 90 answers used.
     """
     table = results_of(adata, key_added)
     if answers_in not in adata.obs:

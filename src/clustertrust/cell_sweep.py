@@ -83,8 +83,8 @@ def sweep(
         Numbers of clusters, of k-means, in place of resolutions.
     features : float, optional
         Share of the columns of the representation (components, or genes with ``use_rep="X"``) that
-        each run draws: how far the clusters depend on the choice of features. None: the runs differ
-        in their seeds alone.
+        each run draws, to show how much the clusters depend on the features. None: the runs differ
+        only in their seeds.
     n_runs : int
         Runs at each value.
     use_rep, neighbors_key : str, optional

@@ -115,7 +115,9 @@ class Cells(Clusters):
     @cached_property
     def sizes(self) -> Floats:  # type: ignore[override]
         """(K,) points in each cluster of each run, integers."""
-        return np.asarray(self.counts @ self.members, dtype=np.float64)
+        cell, run = np.nonzero(self.rows >= 0)
+        columns = self.start[run] + self.rows[cell, run]
+        return np.asarray(np.bincount(columns, self.counts[cell], int(self.start[-1])), np.float64)
 
     @cached_property
     def order(self) -> Ints:
@@ -139,7 +141,25 @@ class Cells(Clusters):
 
 
 def meet(labels: Ints) -> Cells:
-    """Return the coarsest partition that refines every column of `labels` (n, R), in O(nR)."""
+    """Return the cells of R runs: points share a cell if no run separates them. O(nR).
+
+    Parameters
+    ----------
+    labels : (n, R) integers
+        One column per run; negative: not assigned.
+
+    Returns
+    -------
+    Cells
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clustertrust.cells import meet
+    >>> cells = meet(np.array([[0, 5], [0, 5], [0, 7], [1, 7]]))
+    >>> cells.cell_of.tolist(), cells.counts.tolist()
+    ([0, 0, 1, 2], [2, 1, 1])
+    """
     codes, names = rename(labels)
     cell_of, first = backend().meet(codes)
     counts = np.bincount(cell_of, minlength=first.size)

@@ -35,7 +35,7 @@ LEVEL = 0.95
 POINTS, POINTS_A_CLUSTER, MOST_POINTS = 1000, 20, 2000
 # Of the scores, for pictures
 QUANTILES = 101
-# Data sets drawn of each kind, runs on each, and of each clusterer of a list. More of them hardly
+# Data sets drawn of each kind, runs on each, and of each clusterer of a list. More of them barely
 # change the level.
 DRAWS, RUNS, RUNS_A_METHOD = 3, 10, 2
 # The same where a run takes long: clusterers other than k-means, and second opinions
@@ -101,6 +101,6 @@ def _level(X: Array, settings: Settings, entropy: int, n_draws: int) -> NullScor
         np.nan_to_num(np.concatenate([one.scores for (one,) in kind])) for kind in scored.values()
     ]
     scores = max(kinds, key=lambda kind: float(np.quantile(kind, LEVEL)))
-    # A hair less, because 0.07 * 100 is more than 7 in binary
-    level = float(np.ceil(100 * np.quantile(scores, LEVEL) - 1e-9) / 100)
+    # A hair less, because 0.07 * 100 is more than 7 in binary; max, because -1e-9 rounds to -0
+    level = max(0.0, float(np.ceil(100 * np.quantile(scores, LEVEL) - 1e-9) / 100))
     return NullScores(level, tuple(np.quantile(scores, np.linspace(0, 1, QUANTILES)).tolist()))

@@ -57,3 +57,8 @@ _TYPES = {"number": "f8", "cluster": "i8"}
 FIELDS = {column.field: _TYPES[column.kind] for column in COLUMNS.values() if column.stored} | {
     "votes": "f8"
 }
+
+
+def beside_results(name: str) -> str:
+    """Return what a column of the user's is called next to results: `score` is `score_input`."""
+    return f"{name}_input" if name in COLUMNS else name

@@ -69,9 +69,9 @@ def load(name: str, *, raw: bool = False, block: int = 1) -> Dataset:
     name : str
         Short or long name, upper or lower case; see `names`.
     raw : bool, default False
-        Leave out what the paper does to the points first: standardise (Lt), PCA to 30 components
-        (Sa), both, to 10 or 100 components (Bc, Ng), integers as float64 (Pd) or float32 (Fm).
-        The other sets are used as they are.
+        Skip the paper's preprocessing: standardise (Lt), PCA to 30 components (Sa), both, to 10 or
+        100 components (Bc, Ng), integers as float64 (Pd) or float32 (Fm). The other sets are used
+        as they are.
     block : int, default 1
         S3 only: which block of 1500 noise points of NumPy's legacy generator. The authors drew them
         from a stream that other cells of their notebook used too. Block 1 gives the paper's table
@@ -91,7 +91,7 @@ def load(name: str, *, raw: bool = False, block: int = 1) -> Dataset:
     only the shape of X and the checksum of y are checked.
 
     scikit-learn keeps a download as text, which for Fashion-MNIST takes half a minute to read each
-    time. To be spared that, save X and y of ``load("Fm", raw=True)`` with `numpy.savez_compressed`
+    time. To avoid that, save X and y of ``load("Fm", raw=True)`` with `numpy.savez_compressed`
     as fashion_mnist_train.npz, in the folder that CLUSTERTRUST_DATA names.
 
     Examples
@@ -125,7 +125,12 @@ def load(name: str, *, raw: bool = False, block: int = 1) -> Dataset:
 
 
 def names() -> dict[str, str]:
-    """Return the long name behind each short one, in the paper's order.
+    """Return the names of the data sets, in the paper's order.
+
+    Returns
+    -------
+    dict
+        The long name of each short one.
 
     Examples
     --------

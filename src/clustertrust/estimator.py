@@ -13,7 +13,7 @@ import numpy as np
 
 from clustertrust._devices import refuse_gpu, resolve_device, to_host
 from clustertrust._fitted import FittedScores
-from clustertrust._parallel import memory_budget
+from clustertrust._parallel import memory_budget, one_blas_thread
 from clustertrust._validation.frames import is_dask, is_frame
 from clustertrust._validation.points import check_matrix
 from clustertrust.chance import chance_of
@@ -132,24 +132,25 @@ class CAKE(FittedScores):
         Fit each run on this share of the points, drawn without replacement, or on n drawn with
         replacement.
     fusion : {"harmonic", "product", "refined", "combined"} or Fusion
-        How stability c and geometry S̃ are combined: 2 c S̃ / (c + S̃) or c S̃. "refined" is the
-        mean of the first and of persistence (see :mod:`clustertrust.persistence`); it needs dense
-        points and the Euclidean metric. "combined" is the mean of the first, of persistence and of
-        second opinions of other methods (:class:`~clustertrust.Combined`). These two are not in the
-        paper and mostly rank better.
+        How stability c and geometry S̃ are combined. "harmonic": 2 c S̃ / (c + S̃). "product": c S̃.
+        "refined": the mean of the harmonic score and persistence (see
+        :mod:`clustertrust.persistence`); it needs dense points and the Euclidean metric.
+        "combined": the mean of the harmonic score, persistence, and second opinions of other
+        methods (:class:`~clustertrust.Combined`). The last two are not in the paper; on average
+        they rank better.
     geometry : {"auto", "exact", "sampled", "centroid", "rms", "kernel", "graph"} or Geometry
-        What a silhouette compares. A name is short for an object of :mod:`clustertrust.geometry`
-        with its defaults, such as `Exact()`; the objects have their own parameters, such as
-        `Kernel("rbf", gamma=0.5)` and `Graph(n_neighbors=10)`. "exact": mean distances to the
-        members of clusters. "centroid": distances to their centres. "rms": root-mean-square
-        distances to the members, as cheap as "centroid" and closer to "exact". "sampled": mean
-        distances to about 2000 members, drawn from all cells; its cost is between "rms" and
-        "exact". "kernel": distances to the means of clusters in the space of a kernel. "graph":
-        shares of short random walks along nearest neighbours that end in a cluster; for clusters of
-        any shape. "auto": "exact" for up to 50,000 points while n² d ≤ 5·10¹¹, and for every metric
-        except the Euclidean; otherwise "rms".
+        How the distance from a point to a cluster is measured. A name is short for an object of
+        :mod:`clustertrust.geometry` with its defaults, such as `Exact()`; the objects have their
+        own parameters, such as `Kernel("rbf", gamma=0.5)` and `Graph(n_neighbors=10)`. "exact":
+        mean distances to the members of clusters. "centroid": distances to their centres. "rms":
+        root-mean-square distances to the members, as cheap as "centroid" and closer to "exact".
+        "sampled": mean distances to about 2000 members, drawn from all cells; its cost is between
+        "rms" and "exact". "kernel": distances to the means of clusters in the space of a kernel.
+        "graph": shares of short random walks along nearest neighbours that end in a cluster; for
+        clusters of any shape. "auto": "exact" for up to 50,000 points while n² d ≤ 5·10¹¹, and for
+        every metric except the Euclidean; otherwise "rms".
     metric : str, function or Metric
-        The distance of the silhouettes, for "exact" and "graph", and of the runs of "kmedoids",
+        The distance for silhouettes ("exact" and "graph"), and for runs of "kmedoids",
         "agglomerative", "hdbscan", "spectral" and "leiden"; other clusterers take coordinates. With
         "cosine", k-means clusters the rows scaled to unit length, also in blocks and on Dask. Any
         metric of :func:`sklearn.metrics.pairwise_distances`; with parameters as
@@ -161,9 +162,10 @@ class CAKE(FittedScores):
         How mean minus spread of the silhouettes becomes S̃ in [0, 1]: cut off at 0, or mapped by
         (x + 1) / 2.
     agreement : {"matching", "jaccard", "element-centric", "reference"}
-        When two runs agree on a point: if the best matching pairs its two clusters; in proportion
-        to their overlap, as a share of their union or of the larger one; or if both have the same
-        partner in the run that agrees most with all others.
+        When two runs agree on a point. "matching": if the best matching pairs its two clusters.
+        "jaccard", "element-centric": in proportion to the overlap of its two clusters, as a share
+        of their union or of the larger one. "reference": if both clusters have the same partner in
+        the run that agrees most with all others.
     unassigned : {"skip", "disagree"}
         Whether runs that do not assign a point are ignored or count against it.
     consensus : {"medoid", "best-reference"}
@@ -175,8 +177,8 @@ class CAKE(FittedScores):
     n_jobs : int, optional
         Number of threads; None: one per core. It does not change the result.
     verbose : bool
-        Show the progress while the runs are made: a bar in a terminal or a notebook, else a line
-        now and then.
+        Show the progress while the runs are made: a bar in a terminal or a notebook, otherwise an
+        occasional line.
     device : {"auto", "cpu", "cuda", "cuda-double"}
         Where the kernels run. "cuda": on an NVIDIA GPU, by CuPy (``pip install
         "clustertrust[gpu]"``): runs of k-means, and silhouettes by exact distances, centres or
@@ -192,15 +194,15 @@ class CAKE(FittedScores):
     geometry_ : (n,) S̃, mean minus spread of the point's silhouette over the runs
     fitted_geometry_ : Geometry, the geometry used, with its parameters
     geometry_method_ : str, its name
-    silhouette_mean_, silhouette_std_ : (n,)
+    silhouette_mean_, silhouette_std_ : (n,) of the point's silhouettes over the runs
     persistence_ : (n,) share of its posterior that the label keeps when each cluster may take its
         own spread and shape; None unless `fusion` is "refined" or "combined"
     second_opinions_ : (n,) share of a few runs of other methods that give the same label; None
         unless `fusion="combined"`
     second_choice_ : (n,) the label that most of these runs give, likewise
-    standard_errors_ : (n,) standard error of `scores_` over other runs: the jackknife, and runs of
-        a kind not seen yet. It is 0 only where the score is 0 and other runs would rarely raise it.
-        `persistence_` and `second_opinions_` are held fixed.
+    standard_errors_ : (n,) standard error of `scores_` over other runs: the jackknife, and an
+        allowance for solutions that no run has found yet. It is 0 only where the score is 0 and
+        other runs would rarely raise it. `persistence_` and `second_opinions_` are held fixed.
     labels_ : (n,) consensus label
     consensus_strength_ : (n,) share of the runs voting for it
     votes_ : (n, k) share of the runs voting for each label
@@ -313,9 +315,11 @@ class CAKE(FittedScores):
         if not settings.recipe.needs_all:
             warn_of_columns(X, names)
             warn_of_distances(X)
-        ensemble, silhouettes = self._build(X, settings)
-        model = build_model(X, ensemble, settings.scoring)
-        fields = model.training_fields(X, silhouettes, built=True)
+        # Once for all: setting it for each part takes as long as clustering little data.
+        with one_blas_thread:
+            ensemble, silhouettes = self._build(X, settings)
+            model = build_model(X, ensemble, settings.scoring)
+            fields = model.training_fields(X, silhouettes, built=True)
         # Clusters found here have no names, only numbers: the same in labels_ and to_frame().
         chance = chance_of(X, settings.recipe, model)
         self._keep(X, model, model.confidence(fields, frame=frame, numbered=True, chance=chance))

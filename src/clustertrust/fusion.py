@@ -49,6 +49,18 @@ class Fusion(BaseEstimator):
     needs_coordinates : whether it refuses data without coordinates, where there is no persistence
     of_two : "harmonic" or "product" if the score is the mean of this function of stability and
         geometry and of the other components, which makes errors faster to compute; else ""
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from clustertrust import CAKE, Fusion
+    >>> class Lowest(Fusion):
+    ...     name = "lowest"
+    ...     def __call__(self, c, g, *more):
+    ...         return np.minimum(c, g)
+    >>> CAKE(3, fusion=Lowest(), random_state=0).fit(load_iris().data).scores_.shape
+    (150,)
     """
 
     name: ClassVar[str] = "own"
@@ -70,7 +82,15 @@ class Fusion(BaseEstimator):
 
 
 class Harmonic(Fusion):
-    """The harmonic mean of stability and geometry, Eq. (8b)."""
+    """The harmonic mean of stability and geometry, Eq. (8b).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clustertrust import Harmonic
+    >>> Harmonic()(np.array([1.0, 0.5]), np.array([0.25, 0.5])).tolist()
+    [0.4, 0.5]
+    """
 
     name = of_two = "harmonic"
 
@@ -80,7 +100,15 @@ class Harmonic(Fusion):
 
 
 class Product(Fusion):
-    """The product of stability and geometry, Eq. (8a)."""
+    """The product of stability and geometry, Eq. (8a).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clustertrust import Product
+    >>> Product()(np.array([1.0, 0.5]), np.array([0.25, 0.5])).tolist()
+    [0.25, 0.25]
+    """
 
     name = of_two = "product"
 
@@ -90,7 +118,16 @@ class Product(Fusion):
 
 
 class Refined(Fusion):
-    """The mean of the harmonic score and persistence; it needs dense points."""
+    """The mean of the harmonic score and persistence; it needs dense points.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clustertrust import Refined
+    >>> stability, geometry, persistence = np.array([[1.0], [0.25], [0.6]])
+    >>> Refined()(stability, geometry, persistence).tolist()
+    [0.5]
+    """
 
     name = "refined"
     of_two = "harmonic"

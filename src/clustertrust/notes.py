@@ -11,7 +11,7 @@ import pandas as pd
 
 from clustertrust._errors import Message, literal
 
-# Share of points with stability 1 from which on the runs hardly differ.
+# Share of points with stability 1 from which on the runs barely differ.
 ALIKE = 0.9
 ROUNDING = 1e-9
 # Share of points whose geometry is cut off at 0, from which on many cannot be ranked.
@@ -25,7 +25,7 @@ def notes_on(table: pd.DataFrame) -> tuple[Message, ...]:
 
     The runs of one given labelling ("suggested" is a column then) are compared with it and not with
     each other, so that their agreement says something. A score that was learned ("probability" is a
-    column then) is not geometry alone, whatever the runs do.
+    column then) is never geometry alone.
     """
     if "stability" not in table or {"suggested", "probability"} & set(table):
         return ()

@@ -70,7 +70,7 @@ class Opinions:
     def of(self, X: Any, labels: Ints) -> tuple[Floats, Ints]:
         """Return the share of the runs that give each point its label, and the label most give.
 
-        The share is 0 where the label is -1. The label is the own one in a tie, and -1 where no
+        The share is 0 where the label is -1. In a tie the point's own label wins; -1 if no
         run gives one.
         """
         own = np.maximum(labels, 0)

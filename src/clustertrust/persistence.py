@@ -1,7 +1,7 @@
 """X and consensus labels → persistence: does a label hold when clusters differ in spread and shape?
 
 Stability and silhouettes depend on runs that all draw borders in the same way: k-means cuts
-half-way between two centres, whatever the spreads of the clusters. Here the consensus clusters
+half-way between two centres, for clusters of any spread. Here the consensus clusters
 become the components of a Gaussian mixture. A few EM steps let them take their own covariances, and
 a uniform background takes the points that none of them explains. Persistence is the posterior that
 the point's own label keeps, averaged over the steps.
@@ -20,13 +20,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from scipy import sparse
-from scipy.special import expit
-from scipy.stats import chi2
+from scipy.special import expit, gammaincinv
 
 from clustertrust._errors import ParameterError
 from clustertrust._mixtures import (
     COVARIANCES,
     Components,
+    Joint,
     PointsByDifference,
     common_covariance,
     memberships,
@@ -84,15 +84,16 @@ class Refinement:
         0 where the label is -1 or of no component.
         """
         own = _positions(self.clusters, labels)
+        steps = [(components.densities, noise) for components, noise in self.steps]
 
         def of_rows(rows: slice) -> Floats:
             Z = (np.asarray(X[rows], dtype=np.float64) - self.center) @ self.axes
             some = np.flatnonzero(own[rows] >= 0)
             kept = np.zeros(len(Z))
-            for components, noise in self.steps:
-                joint = components.densities.log_joint(Z)
+            for densities, noise in steps:
+                joint = densities.log_joint(Z)
                 total = _log_total(joint, self.background, noise)
-                kept[some] += np.exp(joint[own[rows][some], some] - total[some])
+                kept[some] += np.exp(joint.logs[own[rows][some], some] - total[some])
             return np.minimum(kept / len(self.steps), 1.0)
 
         each = 8 * (2 * self.axes.shape[0] + 3 * len(self.clusters))
@@ -108,18 +109,17 @@ def _positions(clusters: Ints, labels: Ints) -> Ints:
     return np.where(clusters[place] == labels, place, -1)
 
 
-def _log_total(joint: Floats, background: float, noise: float) -> Floats:
-    """log(Σ f_j + w b / (1 - w)) from log f_j (k, b), log b and the noise's share w < 1."""
-    largest = joint.max(axis=0)
-    total = largest + np.log(np.exp(joint - largest).sum(axis=0))
+def _log_total(joint: Joint, background: float, noise: float) -> Floats:
+    """log(Σ f_j + w b / (1 - w)) from log f_j, log b and the noise's share w < 1."""
+    total = joint.total()
     if noise == 0:
-        return np.asarray(total)
+        return total
     return np.asarray(np.logaddexp(total, background + np.log(noise) - np.log1p(-noise)))
 
 
-def _posterior(joint: Floats, background: float, noise: float) -> Floats:
-    """(1 - w) f_j / ((1 - w) Σ f_j + w b) from log f_j (k, b), log b and the noise's share w."""
-    return np.asarray(np.exp(joint - _log_total(joint, background, noise)))
+def _posterior(joint: Joint, background: float, noise: float) -> Floats:
+    """(1 - w) f_j / ((1 - w) Σ f_j + w b) from log f_j, log b and the noise's share w: (k, b)."""
+    return np.asarray(np.exp(joint.logs - _log_total(joint, background, noise)))
 
 
 def noise_weight(ratios: Floats) -> float:
@@ -152,10 +152,10 @@ def _bounded(weight: float, components: Components, background: float, mistaken:
 
     If the clusters fill the box (two half-moons, a ring), noise and clusters look alike: a uniform
     density explains the middle of a cluster as well as a Gaussian does. A typical member is one at
-    the median distance.
+    the median distance: half its square is a quantile of the gamma distribution.
     """
     shares, means, _ = components
-    typical = np.log(shares) + components.peaks - 0.5 * chi2.median(means.shape[1])
+    typical = np.log(shares) + components.peaks - gammaincinv(means.shape[1] / 2, 0.5)
 
     def few(w: float) -> bool:
         return bool(shares @ expit(background + np.log(w) - np.log1p(-w) - typical) <= mistaken)
@@ -265,15 +265,15 @@ def persistence(X: Any, labels: Any, *, n_steps: int = STEPS) -> Floats:
 
     Notes
     -----
-    A covariance counts d + 2 points more that have the covariance within all clusters together, so
-    that clusters of few points, of one point too, have one. Directions in which the data do not
-    vary are left out. The result does not change when X is moved, scaled or rotated (as far as
+    Each covariance includes d + 2 additional points that have the pooled covariance within
+    clusters, so even a cluster of one point has one. Directions in which the data do not vary are
+    left out. The result does not change when X is moved, scaled or rotated (as far as
     principal axes are determined), nor when labels are renamed. Memory: a copy of X and n × k
     numbers. Time: O(n k d²) a step.
 
     Examples
     --------
-    A tight and a wide cluster: 4 is nearer to the centre of the tight one, and yet no member of it.
+    A tight and a wide cluster: 4 is nearer to the centre of the tight one, but not a member of it.
 
     >>> import numpy as np
     >>> from clustertrust.persistence import persistence

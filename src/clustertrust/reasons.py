@@ -86,9 +86,9 @@ def error_text(error: float) -> str:
 def first_threshold(scores: Any) -> float:
     """Return a threshold to start with: half of the median score, rounded down to two digits.
 
-    Silhouettes are low in many dimensions, so that no fixed number fits all data: half of what is
-    typical for these data drops the points that stand out as weak, and few others. It lies between
-    0 and 0.5. It is no guarantee; :func:`clustertrust.calibration.risk_threshold` gives one.
+    Silhouettes are low in many dimensions, so no fixed number fits all data. Half of the typical
+    score drops clearly weak points and few others. It lies between 0 and 0.5. It is not a
+    guarantee; :func:`clustertrust.calibration.risk_threshold` gives one.
 
     Parameters
     ----------

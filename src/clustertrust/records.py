@@ -205,7 +205,7 @@ def check_fields(name: str, parts: Mapping[str, Any], wanted: Mapping[str, Any])
 def check_finite(name: str, array: NDArray[Any]) -> None:
     """Raise unless all numbers are finite, and their squares too."""
     if not _is_finite(array):
-        raise ValueError(f"its {name} are missing, infinite or beyond all bounds")
+        raise ValueError(f"its {name} are missing, infinite or out of range")
 
 
 def _is_finite(array: NDArray[Any]) -> bool:

@@ -121,7 +121,7 @@ def select_top(scores: Any, share: float, *, random_state: Any = 0) -> Bools:
     Returns
     -------
     (n,) bool array
-        If fewer points have a score than the share, all of those, with a warning.
+        If fewer points than that have a score, all of these are kept, with a warning.
 
     Examples
     --------
@@ -150,7 +150,8 @@ def select_above(scores: Any, threshold: float) -> Bools:
     ----------
     scores : (n,) sequence of numbers
     threshold : float
-        How many runs make a threshold on the stability safe from noise: :mod:`clustertrust.theory`.
+        :mod:`clustertrust.theory` has the number of runs that make a threshold on the stability
+        safe from noise.
 
     Returns
     -------
@@ -319,7 +320,7 @@ def _check_coverages(coverages: Any, scores: Floats) -> tuple[Floats, Ints]:
         raise ValueError("coverages is empty; give at least one share.")
     if not ((grid > 0) & (grid <= 1)).all():
         raise ValueError(
-            f"coverages={grid.tolist()} must lie above 0 and at most at 1; 0.7 keeps 70 % of the "
+            f"coverages={grid.tolist()} must be above 0 and at most 1; 0.7 keeps 70 % of the "
             "points."
         )
     n, scored = len(scores), int((~np.isnan(scores)).sum())

@@ -183,10 +183,10 @@ def pairwise_stability(
     labels : Ensemble, list of R label vectors, or array or DataFrame of shape (n, R)
         Labels of any kind. Negative numbers and missing values mean that the point is not assigned.
     agreement : {"matching", "jaccard", "element-centric", "reference"}
-        Whether the two clusters are partners in the best matching of the two runs; how far they
-        overlap, as a share of their union or of the larger one (element-centric consistency, as
-        ClustAssess has it); or whether both have the same partner in the run that agrees most with
-        all others.
+        When two runs agree on a point. "matching": if the best matching pairs its two clusters.
+        "jaccard", "element-centric": in proportion to the overlap of its two clusters, as a share
+        of their union or of the larger one (as ClustAssess does). "reference": if both clusters
+        have the same partner in the run that agrees most with all others.
     unassigned : {"skip", "disagree"}
         Whether a run that does not assign the point is left out or counts against it.
 

@@ -127,7 +127,7 @@ def summary_of(
 def summary_of_confidence(
     confidence: Confidence, *, threshold: float | None = None, points: int = AMBIGUOUS
 ) -> Summary:
-    """Summarise a record of scores, whatever the data were."""
+    """Summarise a record of scores, for any kind of data."""
     at = confidence.cut(threshold)
     table = pd.DataFrame(confidence.to_columns(at.threshold), index=confidence.row_names())
     notes = note_on_noise(confidence.ensemble.noise)
@@ -163,7 +163,7 @@ def quote(at: Cut, tests: Iterable[Tested], n: int, k: int) -> tuple[str, ...]:
             )
         if rows != n:
             raise ParameterError(
-                "tests", test, f"is about {rows} rows, and these are {n}", "test the same data"
+                "tests", test, f"is about {rows} rows, but the data have {n}", "test the same data"
             )
         kind = type(test).__name__
         source = getattr(test, "source", _NAMES.get(kind, kind))

@@ -2,8 +2,8 @@
 
 All of them take the R runs to be independent and identically distributed, and the agreement A of
 two runs on a point to depend on these two alone. Under alignment that holds for a point that does
-not itself sway the matching: one among many. Bounds are upper limits, far from sharp: they say
-which R is surely enough, not which is needed.
+not influence the matching, such as one among many. Bounds are upper limits, far from sharp: they
+say which R is surely enough, not which is needed.
 
 **Forms.** Stability c is a U-statistic of order 2: a mean over all pairs of runs. Hoeffding writes
 it as an average over all orderings of the runs of the mean of ⌊R/2⌋ disjoint, hence independent,
@@ -243,7 +243,7 @@ def expected_false_positives(
     ----------
     n_runs, threshold, n_clusters, expected_agreement, form : as in :func:`false_stability_bound`
     n_noise : float
-        n φ, the number of noise points: of n points the share φ. Above 0.
+        n φ, the number of noise points (a share φ of n points), above 0.
 
     Returns
     -------
@@ -306,12 +306,12 @@ def geometry_deviation(n_runs: int, error: float) -> float:
     of the law that these come from. The three terms: Hoeffding for the mean of values in [-1, 1];
     Maurer and Pontil for the standard deviation with divisor R - 1, both its tails; and what the
     divisor R of Eq. (2) changes in it. Each inequality may fail with probability δ/2 (both tails
-    together), and max(0, ·) brings no two numbers further apart.
+    together), and max(0, ·) moves no two numbers further apart.
 
     The paper sketches this with McDiarmid's inequality, which cannot give it: among R equal values
     one can change and move the standard deviation by up to 2 √(R-1) / R, about 2/√R. The squares of
-    these R differences add up to about 4 whatever R is, so that the bound for the std term would
-    not fall with R. Theirs is also the distance to E[S̃], which itself moves with R; g does not.
+    these R differences add up to about 4 for any R, so the bound for the std term would not fall
+    with R. Also, the paper bounds the distance to E[S̃], which changes with R; g does not.
 
     Two points with g_i ≥ g_j + γ are ranked the right way round with probability at least 1 - δ if
     R is ``runs_for_geometry(γ / 2, δ / 2)``.

@@ -79,7 +79,7 @@ def test_questions_can_be_filled_in_and_give_a_kept_set(scored):
     )
     kept = pd.read_csv("kept.csv")
     assert (
-        f"Of the {len(kept)} rows kept at most 10 % are wrong, with 95 % confidence; 120 answers "
+        f"Of the {len(kept):,} rows kept at most 10 % are wrong, with 95 % confidence; 120 answers "
         "used." in result.stdout
     )
     assert "Right, by cluster:" in result.stdout
@@ -235,7 +235,7 @@ def test_rows_whose_scores_are_unlike_the_others_were_not_drawn(scored):
     assert json.loads(run(*base, "--force", "--json").stdout)["guaranteed"]
     run("decide", "scores.csv", "mine.csv")  # no one says that they were drawn
     usage = run("decide", "scores.csv", "mine.csv", "--force", code=2)
-    assert "--force is about --drawn-at-random" in usage.stderr
+    assert "--force needs --drawn-at-random" in usage.stderr
 
 
 BAD = {

@@ -366,9 +366,9 @@ def test_scores_refuse_what_is_about_other_rows_or_no_choice(folder):
     before = files(folder)
     scored = ["-k", "3", "--tests", "k.json", "--out", "s.csv"]
     other = run("score", "fewer.csv", *scored, code=1)
-    assert "--tests k.json: it is about 60 rows, and these are 50; run choose-k" in other.stderr
+    assert "--tests k.json: it is about 60 rows, but the data have 50; run choose-k" in other.stderr
     assert files(folder) == before
     for text in ("{}", "[1]", "not JSON", '{"verdict": 1}'):
         Path("k.json").write_text(text, encoding="utf-8")
         wrong = run("score", "x.csv", *scored, code=1)
-        assert "--tests k.json: this is no file of `clustertrust choose-k" in wrong.stderr
+        assert "--tests k.json: this is not a file that `clustertrust choose-k" in wrong.stderr

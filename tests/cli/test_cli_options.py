@@ -357,10 +357,31 @@ def test_odd_column_names(folder):
     run("score", "index.csv", *FAST, "--id", "Unnamed: 0")  # as pandas calls it
     X.rename(columns={NAMES[0]: "a,b"}).to_csv("comma.csv", index=False)
     run("score", "comma.csv", *FAST, "--drop", "a,b")
-    X.assign(score=IDS).to_csv("taken.csv", index=False)
+
+
+@pytest.mark.parametrize("taken", ["score", "geometry", "label"])
+def test_rows_may_be_named_by_a_column_called_like_a_result(folder, taken):
+    X.assign(**{taken: IDS}).to_csv("taken.csv", index=False)
+    printed = run("score", "taken.csv", *FAST, "--out", "all.csv").stdout
+    assert f"Names the rows: {taken}." in printed
+    scores = pd.read_csv("all.csv")
+    assert scores[f"{taken}_input"].tolist() == IDS
+    assert scores["score"].between(0, 1).all()
+    run("score", "taken.csv", *FAST, "--drop", NAMES[0], "--only-scores", "--out", "only.csv")
+    assert pd.read_csv("only.csv").columns[0] == f"{taken}_input"
+    # Whatever reads the scores finds the rows by their names again.
+    for more in ([], ["--id", taken]):
+        assert (
+            f"Row {IDS[3]}: cluster"
+            in run("explain", "taken.csv", "only.csv", IDS[3], *more).stdout
+        )
+    run("ask", "taken.csv", "all.csv", "--n", "5", "--out", "questions.csv")
+    asked = pd.read_csv("questions.csv")
+    assert set(asked[f"{taken}_input"]) <= set(IDS)
+    assert asked.columns.is_unique
     assert (
-        "has the name of a result"
-        in run("score", "taken.csv", *FAST, "--id", "score", code=1).stderr
+        "there is no such column; did you mean"
+        in run("explain", "taken.csv", "only.csv", IDS[3], "--id", f"{taken}s", code=1).stderr
     )
 
 

@@ -44,7 +44,7 @@ def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
 
 
 def nearest_name(name: str, names: Sequence[str]) -> str | None:
-    """Return the name that was meant, most likely, in whatever case; None if none is similar."""
+    """Return the name that was most likely meant, in upper or lower case; None if none is close."""
     small = {other.casefold(): other for other in reversed(names)}
     near = difflib.get_close_matches(name.casefold(), list(small), 1, 0.6)
     return small[near[0]] if near else None

@@ -19,7 +19,7 @@ def is_noise(label: Any) -> bool:
     """Return whether a label means noise, so that its points are in no cluster.
 
     This is the rule for all labels that are given: numbers below 0, the same as text, and -1 with
-    a description ("-1_the_of_and"), as topic tools write it. Missing values are no labels.
+    a description ("-1_the_of_and"), as topic tools write it. Missing values are not labels.
     """
     if isinstance(label, str):
         return NOISE.fullmatch(label.strip()) is not None

@@ -25,7 +25,7 @@ from clustertrust.calibration.classes import ClusterMap, map_clusters
 from clustertrust.calibration.sampling import Sample
 from clustertrust.calibration.thresholds import RiskThreshold, risk_threshold
 
-# One in so many random answers teaches the model, or names the clusters
+# One in this many random answers teaches the model, or names the clusters
 SPENT = 4
 # So many times the fewest answers that could certify anything must be left to test
 ENOUGH = 2.5
@@ -42,8 +42,8 @@ class Decision:
     Attributes
     ----------
     kept : (n,) mask of the points to keep
-    labels : (n,) label of each point, corrected where a person said so; also where it is not kept,
-        probably wrong, and another label was named for points like it
+    labels : (n,) label of each point, corrected where a person named another one, and for dropped
+        points that are probably wrong if another label was named for similar points
     learned : LearnedConfidence from all answers: `scores`, `interval`, `by_cluster`
     cut : the test of the guarantee; None if no point was drawn at random
     risk, delta : as asked for
@@ -104,12 +104,12 @@ class Decision:
             f"at most {_percent(self.risk)} are wrong, with {_percent(1 - self.delta)} confidence"
         )
         if self.guaranteed:
-            text = f"Of the {self.n_kept} rows kept {surely}; {answers}."
+            text = f"Of the {self.n_kept:,} rows kept {surely}; {answers}."
             if self.answers.rounds > 1:
                 together = max(1 - self.answers.rounds * self.delta, 0.0)
                 text += (
-                    f" This is look {self.answers.rounds} at these rows: for all looks together "
-                    f"the confidence is {_percent(together)}."
+                    f" This is decision {self.answers.rounds} about these rows: for all decisions "
+                    f"together the confidence is {_percent(together)}."
                 )
             return text
         if self.cut is None:

@@ -41,8 +41,9 @@ def check_drawn(scores: Floats, positions: Ints) -> None:
     p = draw_p_value(scores, positions)
     if p < RARE:
         raise InputError(
-            f"{{drawn=True}}: the scores of these {len(positions)} points are not spread like "
-            f"those of all {np.count_nonzero(~np.isnan(scores))} (χ² of five bands, p = {p:.1g}), "
-            "so they were probably not drawn at random, and a guarantee would not hold. Leave out "
-            "{drawn=True}; or give {force=True} if you know that chance alone chose them."
+            f"{{drawn=True}}: the scores of these {len(positions)} points are not distributed "
+            f"like those of all {np.count_nonzero(~np.isnan(scores))} (χ² of five bands, "
+            f"p = {p:.1g}), so they were probably not drawn at random, and a guarantee "
+            "would not hold. Leave out {drawn=True}; or give {force=True} if you know that they "
+            "were drawn at random."
         )

@@ -100,12 +100,12 @@ class Answers:
         should_be : (m,) the cluster that each point should be in, by name; missing: skipped
         drawn : bool, or (m,) booleans
             Whether points were drawn at random from all points with a score. Those that were
-            skipped count as well. Points that were probably not drawn, because their scores are
-            spread otherwise than those of all points, are an error.
+            skipped count as well. It is an error if the scores of these points are distributed so
+            differently from those of all points that they were probably not drawn at random.
         rounds : int
             How many times questions were asked.
         force : bool
-            Accept such points: you know that chance alone chose them.
+            Accept such points, because you know that they were drawn at random.
 
         Returns
         -------
@@ -157,7 +157,7 @@ class Answers:
         return replace(self, **arrays)
 
     def judged(self) -> Judged:
-        """Return the answers that say something of right and wrong.
+        """Return the answers that say whether a point is right or wrong.
 
         A cluster stands for the most common class of its other answers.
         """

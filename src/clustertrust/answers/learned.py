@@ -190,7 +190,7 @@ class LearnedConfidence:
         part = len(left) / len(members)
         sd = part * np.sqrt(variance + float((p * (1 - p)).mean()) / len(left))
         low, high = _limits(share, sd, self.level)
-        # The model hardly believes in clusters that are right or wrong throughout, and there are
+        # The model rarely believes in clusters that are right or wrong throughout, and there are
         # many: what it says may not exclude what the answers alone leave possible there.
         answered, n_right = len(members) - len(left), int(np.nansum(right))
         high = max(high, highest_share(n_right, answered, len(members), 0.5 - self.level / 2))
@@ -277,10 +277,10 @@ class LearnedConfidence:
 def learn(cake: Any, answers: Answers, *, level: float = 0.95, X: Any = None) -> LearnedConfidence:
     """Learn from a person's answers how probable it is that each assignment is right.
 
-    The model starts at the score and learns where it is too high or too low: on the whole, for a
+    The model starts at the score and learns where it is too high or too low: overall, for a
     cluster, between a cluster and its rival, for a component of the score, or in a part of a
-    cluster. It does so as far as the answers support it; with few or no answers the scores keep
-    their order.
+    cluster. It changes only what the answers support; with few or no answers the scores keep their
+    order.
 
     Parameters
     ----------
@@ -290,7 +290,7 @@ def learn(cake: Any, answers: Answers, *, level: float = 0.95, X: Any = None) ->
         From `ask(cake, 60).answered(right=…)`, or :meth:`Answers.of`. Classes say whether a point
         is right by the most common class of the other answers in its cluster.
     level : float
-        Probability that intervals are to cover.
+        Probability that the intervals should cover.
     X : (n, d) array or frame, optional
         The points, so that answers count most for points near them. A CAKE knows its own.
 
@@ -300,10 +300,9 @@ def learn(cake: Any, answers: Answers, *, level: float = 0.95, X: Any = None) ->
 
     Notes
     -----
-    Answers may be of points chosen in any way: what is learned depends on where they are, and what
-    they are. The scores are estimates; a cut with a guarantee is what
-    :func:`clustertrust.answers.decide` finds. Learning costs O(m³) for m answers, however many
-    points there are; `scores` cost O(n m), `interval` O(n m²).
+    The answers may be about points chosen in any way. The scores are estimates;
+    :func:`clustertrust.answers.decide` finds a cut with a guarantee. Learning costs O(m³) for m
+    answers, independently of the number of points; `scores` cost O(n m), `interval` O(n m²).
 
     Examples
     --------

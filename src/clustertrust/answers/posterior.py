@@ -6,7 +6,7 @@ a slope for all points; then, times a strength, an effect of each component, and
 one cluster a level, a level for each rival, slopes, and a smooth function of the place in the
 cluster. How strong these effects are is not known before: models of several strengths are averaged,
 weighted by how well each predicts the answers (its evidence). One has strength 0 and leaves the
-ranking of the score as it is; it has most of the weight unless the answers speak against it.
+ranking of the score as it is; it has most of the weight unless the answers contradict it.
 
 References
 ----------

@@ -20,6 +20,7 @@ from clustertrust.answers.drawing import check_drawn
 from clustertrust.answers.judging import Answers
 from clustertrust.answers.questions import Questions
 from clustertrust.answers.scored import Scored
+from clustertrust.columns import beside_results
 
 RESERVED = (
     *("row", "answer", "should_be", "label", "rival", "score", "reason"),
@@ -63,7 +64,10 @@ def questions_table(
     out["inclusion"], out["round"] = questions.inclusion, questions.round
     if data is not None:
         own = data.iloc[positions].reset_index(drop=True)
-        own = own.drop(columns=[name for name in own if names is not None and name == names.name])
+        if names is not None:
+            own = own.drop(
+                columns=[name for name in own if beside_results(str(name)) == names.name]
+            )
         taken = {name: f"{name}_input" for name in own if name in out}
         out = pd.concat([out, own.rename(columns=taken)], axis=1)
     return out

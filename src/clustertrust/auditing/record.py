@@ -165,12 +165,20 @@ class Audit(Confidence):
     def _repr_html_(self) -> str | None:
         """Return what a notebook shows."""
         shown = super()._repr_html_()
+        if shown is None:
+            return None
         table = self.clusters()[["points", "issues"]].astype(str)
-        rows = [
+        verdicts = [
             (str(verdict.cluster), *counts, str(verdict))
             for verdict, counts in zip(self.verdicts, table.itertuples(index=False), strict=True)
         ]
-        return None if shown is None else with_findings(shown, str(self.wrong_labels), rows)
+        frame = self.to_frame()
+        worst = frame[frame["issue"]].sort_values("score", kind="stable")
+        suspects = [
+            (name, row.label, row.suggested, f"{row.suggested_score:.0%}", f"{row.score:.2f}")
+            for name, row in zip(worst.index, worst.itertuples(), strict=True)
+        ]
+        return with_findings(shown, str(self.wrong_labels), suspects, verdicts)
 
     def verdicts_by_name(self) -> dict[str, str]:
         """Return the verdict on each given cluster in words, as AnnData objects list it."""

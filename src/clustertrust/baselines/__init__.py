@@ -1,4 +1,4 @@
-"""Rival signals: other ways to separate sure assignments from unsure ones.
+"""Baseline signals: other ways to separate sure assignments from unsure ones.
 
 Each function takes the data or an ensemble and returns one confidence per point, (n,), higher is
 surer. Only their order is comparable from one signal to another. Defaults are the constants that

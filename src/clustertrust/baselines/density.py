@@ -42,7 +42,7 @@ def outlier_confidence(X: Any, *, n_neighbors: int = 20) -> Floats:
 
 
 def local_outlier_confidence(X: Any, labels: Any, *, n_neighbors: int = 20) -> Floats:
-    """Return the mean over runs of 1 / max(1, LOF), the outlier factor inside the own cluster.
+    """Return the mean over runs of 1 / max(1, LOF), the outlier factor in the point's cluster.
 
     In a cluster of fewer than three points the confidence is 0.5.
 

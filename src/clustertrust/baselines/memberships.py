@@ -176,7 +176,7 @@ def fuzzy_confidence(
     fuzziness: float = 2.0,
     random_state: int | None = None,
 ) -> Floats:
-    """`membership_confidence` of `fuzzy_memberships`; call the two for other options.
+    """Return `membership_confidence` of `fuzzy_memberships`; call these for other options.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ def gmm_confidence(
     n_init: int = 3,
     random_state: int | None = None,
 ) -> Floats:
-    """`membership_confidence` of `gmm_memberships`.
+    """Return `membership_confidence` of `gmm_memberships`.
 
     Parameters
     ----------

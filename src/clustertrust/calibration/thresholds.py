@@ -151,7 +151,7 @@ def risk_threshold(
     Parameters
     ----------
     scores : (n,) numbers, higher is surer
-        Of all points, labelled or not; points with NaN are never kept.
+        Scores of all points, labelled or not; points with NaN are never kept.
     correct : (n,) booleans, None or NaN where not known; with `sample`, (m,) in its order
         Whether the assignment is right, see :func:`map_clusters`. If some are not known, the
         guarantee is about the n points given, and the known ones must be a random sample of them.
@@ -160,14 +160,14 @@ def risk_threshold(
     alpha : float
         Largest share of errors among the points kept.
     delta : float
-        Largest chance, over the draw of the labels, that the share of errors is larger than alpha.
+        Largest probability, over the draw of the labels, that the share of errors exceeds alpha.
     sample : Sample, optional
         The sample that :func:`suggest` drew. After a review, which is not random, the result is
         only about the labelled points and has no guarantee; a warning says so.
     inclusion : (n,) probabilities in [0, 1], optional
-        For labels drawn in another way: the chance of each point to be labelled. Points of equal
-        chance must have been drawn alike, each independently or as a simple random sample. 0: the
-        result is not about this point.
+        For labels drawn in another way: the probability that each point is labelled. Points of
+        equal probability must have been drawn in the same way, each independently or as a simple
+        random sample. 0: the result is not about this point.
 
     Returns
     -------
@@ -176,7 +176,7 @@ def risk_threshold(
 
     Notes
     -----
-    Whatever scores and errors look like, P[error of the kept points > alpha] ≤ delta, because
+    For any scores and errors, P[error of the kept points > alpha] ≤ delta, because
 
     1. the tested sets (the surest 1 %, 2 %, … of the points), their order, and the starting points
        depend only on the scores and the number of labels; the starting points are the smallest sets
@@ -185,10 +185,11 @@ def risk_threshold(
        random sample, binomial for a population, a Chernoff bound for unequal inclusion
        (:mod:`clustertrust.calibration.evidence`);
     3. testing continues to the next set only after a rejection, at the current level, and delta is
-       divided among the starting points (the fallback procedure): the chance of a false rejection
-       is at most delta. With thresholds fixed in advance, for a population, there are five.
+       divided among the starting points (the fallback procedure), so a false rejection has a
+       probability of at most delta. With thresholds fixed in advance, for a population, there are
+       five starting points.
 
-    These labels must not be the ones that gave the clusters their classes.
+    Do not use the labels that gave the clusters their classes.
 
     References
     ----------

@@ -6,7 +6,6 @@ Exit codes: 0 done, 1 failure, 2 wrong use, 130 stopped by Ctrl-C, 143 by a requ
 from __future__ import annotations
 
 import os
-import shlex
 import signal
 import sys
 import threading
@@ -24,7 +23,7 @@ from clustertrust._interrupts import INTERRUPTED, STOPPED
 from clustertrust.cli.commands import COMMANDS
 from clustertrust.cli.declaring import debug_option
 from clustertrust.cli.outputs import remove_drafts
-from clustertrust.cli.terminal import Examples, echo
+from clustertrust.cli.terminal import Examples, echo, quote
 from clustertrust.cli.wording import CliWording
 
 __all__ = ["cli", "main"]
@@ -86,10 +85,10 @@ def _check_addresses() -> None:
     OpenBLAS, which both bring, tries without end to reserve its buffers, and hears no signal then.
     It reserves some for each of its threads, of which we use one.
     """
-    try:
-        import resource
-    except ImportError:  # Windows has no such limit
+    if sys.platform == "win32":  # it has no such limit
         return
+    import resource
+
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit == resource.RLIM_INFINITY:
         return
@@ -134,7 +133,7 @@ def _to_paste(error: Any, typed: Sequence[str], wording: Wording) -> str:
     added = " ".join(wording(name, repr(value)) for name, value in error.suggested_options)
     if not added and words == list(typed):
         return ""
-    return f"Try: clustertrust {shlex.join(words)} {added}".rstrip()
+    return f"Try: clustertrust {' '.join(map(quote, words))} {added}".rstrip()
 
 
 @contextmanager

@@ -249,7 +249,7 @@ def _write_page(path: Path, request: DecideRequest, file: ScoredFile, decision: 
     """Write a page to explore, with learned probabilities as scores.
 
     Labels are those that were scored: probabilities, rivals and votes are about these. What was
-    decided is shown beside the user's own columns.
+    decided is shown next to the user's own columns.
     """
     from clustertrust.cli.writing import values_shown, view_of
     from clustertrust.report import write_report

@@ -15,7 +15,6 @@ from clustertrust.cli.options import ReadOptions
 from clustertrust.cli.planning import named_problems, preparer_for
 from clustertrust.cli.points import reading_of
 from clustertrust.cli.printing import is_interactive
-from clustertrust.files.columns import check_there
 from clustertrust.files.file_sources import FrameSource
 from clustertrust.files.sources import Block, Source
 from clustertrust.files.tables import column_names, open_source
@@ -92,7 +91,6 @@ def open_table(data: str, columns: ReadOptions) -> Source:
     choice = columns.choice(names or ())
     if names is None:
         return open_source(data, id=choice["id"], use=choice["use"], drop=choice["drop"])
-    check_there(names, data, id=[] if choice["id"] is None else [choice["id"]])
     others = [name for name in names if name != choice["id"]]
     opened = partial(open_source, data, id=choice["id"], use=others)
     source = opened(reading=replace(reading, text=()))
@@ -116,7 +114,7 @@ def prepare_table(source: Source, data: str, columns: ReadOptions) -> Prepared:
 
     notes = source.notes if isinstance(source, CsvSource) else ()
     with named_problems(data):
-        preparer = preparer_for(columns, names)
+        preparer = preparer_for(replace(columns, id=getattr(source, "id", None)), names)
         preparer.fit_blocks(blocks, notes, has_names=source.columns is not None)
     return Prepared(only_used(source, data, preparer), preparer)
 

@@ -39,11 +39,11 @@ def score(request: ScoreRequest) -> None:
 
     DATA is CSV, TSV (both also .gz, .bz2, .xz), TXT, JSON, JSONL, XLSX, ODS, Parquet, Arrow or
     Feather, NPY, NPZ, H5AD, - for standard input, or a folder of CSV, TSV, Parquet or Arrow files.
-    Folders, and files larger than --memory allows, are read in blocks. One look at the table
-    decides what is done with each column: ids, dates and constants are left out, categories
-    become numbers, columns of different ranges are scaled. What was decided is printed. The suffix
-    of FILE sets the format of --out and --report. DATA and --labels are never overwritten. With
-    --distances, DATA holds the distances of all pairs of points instead.
+    Folders and large files (--memory) are read in blocks. The command inspects the table and
+    prints what it does with each column: ids, dates and constants are left out, categories become
+    numbers, columns of different ranges are scaled. The suffix of FILE sets the format of --out.
+    DATA and --labels are never overwritten. With --distances, DATA holds the distances of all
+    pairs of points instead.
     """
     _score(request)
 
@@ -90,7 +90,7 @@ def audit(request: AuditRequest) -> None:
     Runs propagate the labels of neighbours and cluster the rows again; trees that have not seen a
     row's label predict it. Each row gets a score, a suggested label, and whether the given one
     looks wrong (the column issue); each label gets a verdict: kept together, split, merged with
-    another, dissolved or unclear. DATA is read as by `clustertrust score`, and never overwritten.
+    another, dissolved or unclear. DATA is read as in `clustertrust score`, and never overwritten.
     """
     _score(request)
 
@@ -131,9 +131,9 @@ def _check_matrix(method: CakeOptions, distances: bool) -> None:
 def predict(request: PredictRequest) -> None:
     """Label and score the rows of DATA with a MODEL that `clustertrust score --model` saved.
 
-    DATA must have the columns that the model was fitted on, in any order; others are carried along.
-    Columns are read, encoded and scaled, and missing values filled in, as they were for the fit. A
-    row that the model was fitted on counts as new, so its score may differ a little from the first.
+    DATA must have the columns that the model was fitted on, in any order; other columns are copied
+    to the output. Columns are read, encoded, scaled and filled in as they were for the fit. Rows of
+    the fit are treated as new, so their scores may differ a little.
     """
     planned = ("use", "keep", "category", "scale", "standardize", "encode", "plan")
     request.refuse(planned, "The model knows its columns and what was done with them")
@@ -159,7 +159,7 @@ def report(request: ReportRequest) -> None:
     position.
     """
     if request.to_stdout:
-        raise click.UsageError("--out -: a page is a file; name it.")
+        raise click.UsageError("--out -: a page cannot be printed; name a file.")
     check_suffix("--out", request.paths["--out"], PAGES)
     from clustertrust.cli import reporting
     from clustertrust.cli.checks import check_tools
@@ -181,12 +181,11 @@ def report(request: ReportRequest) -> None:
 def choose_k(request: ChooseRequest) -> None:
     """Cluster the rows of DATA with each number of clusters, and recommend one.
 
-    Each number gets a probability from two signals, likelihood and stability; separation counts
-    where one of them is missing. The recommendation is 1 if no number stands out from one cloud of
-    points. DATA is read as by
-    `clustertrust score`, but not in blocks. With --distances, DATA holds the distances of all pairs
-    of points. The suffix of FILE sets the format of --out and --plot; .json holds what --json
-    prints.
+    Each number gets a probability from two signals, likelihood and stability; separation counts if
+    one of them is missing. The recommendation is 1 if no number fits better than it does in data
+    without clusters. DATA is read as in `clustertrust score`, but not in blocks. With --distances,
+    DATA holds the distances of all pairs of points. The suffix of FILE sets the format of --out and
+    --plot; .json holds what --json prints.
     """
     from clustertrust.cli import choosing
     from clustertrust.cli.checks import check_tools
@@ -221,12 +220,13 @@ def choose_k(request: ChooseRequest) -> None:
 )
 @takes(AskRequest)
 def ask(request: AskRequest) -> None:
-    """Choose rows of DATA to ask a person about, given SCORES of `clustertrust score --out`.
+    """Choose rows of DATA to ask a person about, given SCORES from `clustertrust score --out`.
 
-    Some rows are drawn at random: they say how many of all rows are right. The others are chosen
-    where an answer teaches most. Fill in the column answer of the table: right, wrong or skip; or
-    the class of the row; or, in should_be, the cluster it should be in. Then `clustertrust decide`.
-    Columns are used as `clustertrust score` used them, if its plan is next to SCORES.
+    Some rows are drawn at random: they show how many of all rows are right. The others are chosen
+    where an answer teaches most. Fill in the column answer of the table: right, wrong, skip, or
+    the class of the row; or, in should_be, the cluster that it should be in. Then run
+    `clustertrust decide`. Columns are used as in `clustertrust score`, if its plan is next to
+    SCORES.
     """
     if request.n_random is not None and request.n_random > request.n:
         raise click.UsageError(f"--random {request.n_random} is more than --n {request.n}.")
@@ -247,17 +247,17 @@ def ask(request: AskRequest) -> None:
 )
 @takes(DecideRequest)
 def decide(request: DecideRequest) -> None:
-    """Find which rows of SCORES can be kept with few errors, by ANSWERS to `clustertrust ask`.
+    """Find which rows of SCORES can be kept with few errors, from ANSWERS to `clustertrust ask`.
 
-    ANSWERS are tables with the column answer: questions that a person filled in, or the download of
-    a report's review. The error of the rows kept is guaranteed by the rows drawn at random; all
-    answers teach the scores. Rows that were drawn and skipped count as wrong. Columns are used as
-    `clustertrust score` used them, if its plan is next to SCORES.
+    ANSWERS are tables with the column answer: questions that a person filled in, or the answers
+    downloaded from a report. All answers train the scores; the rows drawn at random guarantee the
+    error rate of the rows kept. Random rows that were skipped count as wrong. Columns are used as
+    in `clustertrust score`, if its plan is next to SCORES.
     """
     if request.all_rows and request.out is None:
-        raise click.UsageError("--all-rows is about the table that is written; add --out.")
+        raise click.UsageError("--all-rows needs a table to write; add --out FILE.")
     if request.force and not request.drawn:
-        raise click.UsageError("--force is about --drawn-at-random; add it, or leave out --force.")
+        raise click.UsageError("--force needs --drawn-at-random; add that, or leave out --force.")
     from clustertrust.cli import answering
 
     loaded()

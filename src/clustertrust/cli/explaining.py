@@ -1,4 +1,4 @@
-"""One row of a table and its scores → why it scored as it did, in words and beside its clusters."""
+"""One row of a table and its scores → why it scored as it did, compared with its clusters."""
 
 from __future__ import annotations
 
@@ -116,9 +116,9 @@ def _in_words(name: str, row: pd.Series) -> list[str]:
 
 
 def _beside_clusters(points: Points, table: pd.DataFrame, position: int) -> list[str]:
-    """Return the row's values beside the means of its cluster and of its rival, as a table.
+    """Return the row's values next to the means of its cluster and of its rival, as a table.
 
-    Of categories, beside the share of each cluster that has the same.
+    For categories, the share of each cluster that has the same one is shown.
     """
     row = table.iloc[position]
     if not isinstance(points.unscaled, pd.DataFrame) or pd.isna(row["label"]):
@@ -133,7 +133,7 @@ def _beside_clusters(points: Points, table: pd.DataFrame, position: int) -> list
         beside[f"cluster {cluster}"] = numbers[labels == cluster].mean()
     shown = pd.DataFrame(beside)
     if len(clusters) == 2:
-        # Distances in standard deviations: what speaks most for the rival comes first.
+        # Distances in standard deviations: the columns that favour the rival most come first.
         spread = numbers.std(ddof=0).replace(0.0, np.nan)
         own, other = (
             (shown["this row"] - shown[name]).abs() / spread for name in shown.columns[1:]

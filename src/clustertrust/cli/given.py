@@ -66,7 +66,7 @@ def score_given(
 
 
 def _classifier(request: ScoreRequest, points: Points) -> dict[str, Any]:
-    """Return what votes beside the runs, as parameters of `audit`."""
+    """Return what votes besides the runs, as parameters of `audit`."""
     if not isinstance(request, AuditRequest):
         return {}
     if request.pred_probs is None:

@@ -64,7 +64,7 @@ def score(request: ScoreRequest) -> None:
         columns, labels = without_labels(request)
         written = bool(paths) or request.to_stdout
         columns = for_metric(columns, method.metric)
-        points = read_points(data, columns, to_score=True, own=written)
+        points = read_points(data, columns, own=written)
         paths = with_plan_beside(paths, columns, points)
         request = replace(request, paths=paths)
     if points.kept.sum() < 2:
@@ -121,7 +121,7 @@ def predict(request: PredictRequest) -> None:
         points = read_new_distances(data, columns, cake)
     else:
         _check_impute(columns, model, fitted)
-        points = read_points(data, columns, fitted=fitted, to_score=True)
+        points = read_points(data, columns, fitted=fitted)
     if points.X.shape[1] != cake.n_features_in_:
         raise ValueError(
             f"{data} has {points.X.shape[1]} columns; the model was fitted on "

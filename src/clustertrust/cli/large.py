@@ -18,7 +18,7 @@ from clustertrust import CAKE, Confidence
 from clustertrust.cli.blocks import open_table, prepare_table
 from clustertrust.cli.options import ReadOptions
 from clustertrust.cli.outputs import is_special, staged
-from clustertrust.cli.points import ROW, Points, check_free, with_left_out
+from clustertrust.cli.points import ROW, Points, row_name, with_left_out
 from clustertrust.cli.printing import (
     Outcome,
     is_interactive,
@@ -64,7 +64,6 @@ def large_source(request: ScoreRequest) -> Source | None:
 
 def _check_blockwise(data: str, columns: ReadOptions) -> None:
     """Raise for reading options that do not work with blocks."""
-    check_free(columns.id, data)
     given = {
         "--array": columns.array,
         "--use-rep": columns.use_rep,
@@ -101,7 +100,6 @@ def score_large(request: ScoreRequest, source: Source) -> None:
                 _kept(table, source, paths), method.n_runs, method.n_jobs, is_interactive()
             )
             passes.remedy = "A single file of at most a quarter of --memory is read whole"
-        check_free(name, data)
         streamed = fit_stream(passes, settings_of_fit)
         say(f"Scoring {streamed.built.n_rows:,} rows of {name_of(data)}.")
         points = _points(streamed.built.sample, preparer, name, passes.columns)
@@ -149,7 +147,7 @@ def _check_large(request: ScoreRequest) -> None:
     """Raise for options that do not work in blocks, or not on many machines."""
     if request.tests is not None:
         raise click.UsageError(
-            "--tests: choose-k has seen a part of data larger than memory; leave it out."
+            "--tests: of data larger than memory choose-k sees only a sample; leave it out."
         )
     if request.to_stdout:
         raise click.UsageError(
@@ -211,7 +209,7 @@ def _points(
     sample: SampledRows, preparer: TablePreparer, name: str | None, columns: Sequence[str] | None
 ) -> Points:
     """Return the sample as points, for page and plot."""
-    ids = pd.Index(sample.names, name=name or ROW)
+    ids = pd.Index(sample.names, name=ROW if name is None else row_name(name))
     plan = preparer.plan_
     names = list(columns or (f"column_{one}" for one in plan.features))
     X = pd.DataFrame(sample.X, columns=names, index=ids)

@@ -55,10 +55,10 @@ class ReadOptions:
         "Columns to use instead of all. Repeat it, or use commas.", "COL"
     )
     keep: tuple[str, ...] = several(
-        "Columns to use although they look like ids or dates, or miss most values.", "COL"
+        "Columns to use even if they look like ids or dates, or most values are missing.", "COL"
     )
     category: tuple[str, ...] = several(
-        "Columns of numbers that are codes, to use as categories.", "COL"
+        "Columns of numbers to use as categories, because they are codes.", "COL"
     )
     scale: str = one_of(
         "How columns are made comparable; auto: standard, unless they share a visible unit.",
@@ -66,12 +66,13 @@ class ReadOptions:
     )
     standardize: bool = flag("The same as --scale standard.")
     encode: str = one_of(
-        "Categories: one column each where there are up to 50, all of them, or left out.",
+        "auto: categories with up to 50 values become one column per value; onehot: with any"
+        " number; drop: none do.",
         ["auto", "onehot", "drop"],
     )
     na: tuple[str, ...] = several(
-        "More texts that mean a missing value, such as 'x,-1'; age=0: 0 does in the column age; "
-        "none: only empty fields do.",
+        "More texts that mean a missing value, such as 'x,-1'. age=0: 0 is missing in the column "
+        "age. none: only empty fields are missing.",
         "TEXT",
     )
     plan: str | None = option(
@@ -102,13 +103,13 @@ class ReadOptions:
         "Mark between thousands of numbers.  [default: detected]", metavar="CHAR"
     )
     skip_rows: int | None = option(
-        "Lines above the one with the names.  [default: detected]",
+        "Lines above the column names.  [default: detected]",
         type=click.IntRange(min=0),
         metavar="N",
     )
     sheet: str | None = option("Which sheet of a spreadsheet, if not the first.", metavar="NAME")
     header: bool | None = option(
-        "Whether the first line of CSV holds names (it should).",
+        "Whether the first line of a text file holds column names.",
         "--header/--no-header",
         show_default=False,
         default=None,
@@ -119,8 +120,8 @@ class ReadOptions:
     )
 
     memory: int | None = option(
-        "Most memory for the data. `score` reads files larger than a quarter of it (of 1024, if it "
-        "is not given) in blocks; what has to be read whole and is larger is refused."
+        "Memory limit for the data. `score` reads files larger than a quarter of it (256 MiB "
+        "without this option) in blocks. Files that must be read whole and need more are refused."
         "  [default: half of the machine's]",
         type=click.IntRange(min=1),
         metavar="MIB",
@@ -134,7 +135,8 @@ class ReadOptions:
             )
         if self.standardize and self.scale not in ("auto", "standard"):
             raise click.UsageError(
-                f"--standardize is --scale standard, and --scale {self.scale} another; choose one."
+                f"--standardize means --scale standard, but --scale {self.scale} is given; choose "
+                "one."
             )
         if self.plan is not None and (self.use or self.drop or self.keep or self.id):
             raise click.UsageError(
@@ -231,20 +233,27 @@ class CakeOptions:
         "Fit each run on a share of the points, or a bootstrap.", type=RESAMPLE
     )
     left_out: str = one_of(
-        "Points that a resampled run left out: not assigned, or placed by its model.",
+        "What happens to points that a resampled run left out: they are not assigned, or its model "
+        "labels them.",
         ["skip", "predict"],
     )
-    on_failure: str = one_of("Whether a failing run stops the work.", ["raise", "drop"])
+    on_failure: str = one_of(
+        "What happens if a run fails: the command stops, or the run is dropped.", ["raise", "drop"]
+    )
     fusion: str = _named(
         "How the components are combined; refined adds persistence, combined also second opinions "
         "of other methods.",
         "fusion:FUSIONS",
         "harmonic",
     )
-    geometry: str = _named("What silhouettes compare.", "geometry.measuring:GEOMETRIES", "auto")
+    geometry: str = _named(
+        "How the distance from a point to a cluster is measured.",
+        "geometry.measuring:GEOMETRIES",
+        "auto",
+    )
     metric: str = option(
-        "Distance of exact silhouettes, and of the runs of agglomerative, hdbscan, kmedoids, "
-        "leiden and spectral: any that scikit-learn has, or gower.",
+        "Distance for exact silhouettes, and for runs of agglomerative, hdbscan, kmedoids, "
+        "leiden and spectral: any metric of scikit-learn, or gower.",
         default="euclidean",
     )
     kernel: str = _named(*KERNEL)
@@ -255,7 +264,7 @@ class CakeOptions:
     )
     agreement: str = _named("When two runs agree on a point.", "stability:AGREEMENTS", "matching")
     unassigned: str = option(
-        "Runs that do not assign a point: ignored, or counted against it.",
+        "Runs that do not assign a point: ignore them, or count them against the point.",
         type=click.Choice(["disagree", "skip"]),
         default="skip",
     )
@@ -345,8 +354,8 @@ class AuditOptions(CakeOptions):
 
     n_clusters: int | range | None = field(default=None, init=False)
     clusterer: tuple[str, ...] = option(
-        "Method of the runs that cluster again. Repeat it for a mix.  [default: kmeans where "
-        "distances are Euclidean, else none]",
+        "Method of the runs that cluster again. Repeat it for a mix.  [default: kmeans if "
+        "distances are Euclidean, otherwise none]",
         cls=TableOption,
         metavar="NAME",
         type=TableChoice("ensemble.clusterers:CLUSTERERS"),

@@ -95,7 +95,7 @@ def check_plan_beside(
     if what is not None:
         problem = f"is {what}"
     elif not _is_plan(beside):
-        problem = "is there already and holds no plan"
+        problem = "exists already and is not a plan"
     else:
         return
     raise click.UsageError(
@@ -105,7 +105,7 @@ def check_plan_beside(
 
 
 def _is_plan(path: Path) -> bool:
-    """Return whether a file looks like a plan that was written beside scores, edited or not."""
+    """Return whether a file looks like a plan that was written next to scores, edited or not."""
     try:
         plan = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
     except (OSError, ValueError, RecursionError):
@@ -129,7 +129,7 @@ def staged(paths: Mapping[str, Path]) -> Iterator[dict[str, Path]]:
     """Give temporary paths to write to; when all are written, they replace the real ones.
 
     If writing or a rename fails, none does. A temporary file has the suffixes of the real one and
-    lies in a hidden folder beside it, so that it moves in one step. A pipe or a device stays what
+    lies in a hidden folder next to it, so that it moves in one step. A pipe or a device stays what
     it is, and gets the bytes at the end.
     """
     special = {option: path for option, path in paths.items() if is_special(path)}

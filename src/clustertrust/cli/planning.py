@@ -13,15 +13,16 @@ import click
 import pandas as pd
 
 from clustertrust import CAKE
-from clustertrust._errors import InputError
+from clustertrust._errors import InputError, literal
 from clustertrust.cli.options import ReadOptions
 from clustertrust.cli.wording import current_wording
-from clustertrust.columns import COLUMNS
+from clustertrust.columns import beside_results
 from clustertrust.files.columns import check_there
 from clustertrust.tables import ColumnPlan, TablePlan, TablePreparer
 from clustertrust.tables.column import warn_of_unread
-from clustertrust.tables.looking import odd_rows
+from clustertrust.tables.looking import did_you_mean
 from clustertrust.tables.problems import TablePlanError
+from clustertrust.tables.rows import odd_rows
 from clustertrust.tables.values import listed
 
 
@@ -72,8 +73,12 @@ def for_metric(columns: ReadOptions, metric: str) -> ReadOptions:
 
 
 def chosen_plan(columns: ReadOptions, names: Sequence[str]) -> TablePlan:
-    """Read the plan that the user gave, perhaps edited, or that lay beside scores."""
-    plan = _named_by(_in_scores(read_plan(columns), names), columns.id)
+    """Read the plan that the user gave, perhaps edited, or that lay next to scores."""
+    id = columns.id
+    if id is not None and id not in names:
+        hint = literal(did_you_mean(id, names))
+        raise InputError(f"{{id=}}: there is no such column{hint}", id=id)
+    plan = _named_by(_in_scores(read_plan(columns), names), id)
     if plan.id is not None and plan.id not in names:  # rows have no names then
         unnamed = [c for c in plan.columns if c.use != "id"]
         plan = replace(plan, columns=tuple(unnamed))
@@ -98,16 +103,11 @@ def _in_scores(plan: TablePlan, names: Sequence[str]) -> TablePlan:
 
     There a column of the user that has the name of a result is called `score_input`.
     """
-    have = set(names)
-    return replace(
-        plan,
-        columns=tuple(
-            replace(column, name=renamed)
-            if column.name in COLUMNS and (renamed := f"{column.name}_input") in have
-            else column
-            for column in plan.columns
-        ),
+    columns = (
+        replace(column, name=own) if (own := beside_results(column.name)) in names else column
+        for column in plan.columns
     )
+    return replace(plan, columns=tuple(columns))
 
 
 def _named_by(plan: TablePlan, id: str | None) -> TablePlan:
@@ -152,7 +152,7 @@ class FittedTable:
     def preparer_of(
         self, frame: pd.DataFrame, columns: ReadOptions, source_name: str
     ) -> TablePreparer:
-        """Return what prepares a table that the model shall score; other columns stay aside."""
+        """Return what prepares a table for the model to score; other columns are ignored."""
         plan = self.preparer.plan_
         id, drop = _checked_choice(frame, columns, source_name)
         have = [name for name in frame.columns if name not in drop]

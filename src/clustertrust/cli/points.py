@@ -20,7 +20,7 @@ from clustertrust.cli.planning import (
     preparer_for,
     read_plan,
 )
-from clustertrust.columns import COLUMNS
+from clustertrust.columns import beside_results
 from clustertrust.files import Reading, Table, read_table
 from clustertrust.files.columns import UNNAMED, stripped
 from clustertrust.files.formats import FORMATS, format_of
@@ -112,13 +112,11 @@ def read_points(
     columns: ReadOptions,
     *,
     fitted: FittedTable | None = None,
-    to_score: bool = False,
     own: bool = True,
 ) -> Points:
     """Read points; `fitted` is what a model that shall score them knows of its table.
 
-    `to_score`: results are written beside the names of the rows, so the column of names may not be
-    called like a result. `own`: the table as written is wanted too, which takes a second reading.
+    `own`: the table as written is wanted too, which takes a second reading.
     """
     table = read_file(path, columns)
     source_name = "The input" if path == "-" else path
@@ -139,8 +137,6 @@ def read_points(
     plan = preparer.plan_
     plan.check_whole_numbers(frame, source_name)
     ids = _ids(table, frame, plan)
-    if to_score:
-        check_free(ids.name, source_name)
     rows = preparer.rows_of(frame)
     kept = rows.why == ""
     if not kept.any():
@@ -222,7 +218,7 @@ def _has_nameless_ids(frame: pd.DataFrame, columns: ReadOptions) -> bool:
 
 
 def on_all_rows(table: pd.DataFrame, points: Points, *, only_scores: bool = False) -> pd.DataFrame:
-    """Extend a table of the used rows to all rows, beside the original columns or the names."""
+    """Extend a table of the used rows to all rows, next to the original columns or the names."""
     table = table.reset_index(drop=True)
     if not points.kept.all():
         assert points.why is not None
@@ -233,7 +229,7 @@ def on_all_rows(table: pd.DataFrame, points: Points, *, only_scores: bool = Fals
     original = points.original
     if not isinstance(original.index, pd.RangeIndex):
         original = original.rename_axis(str(points.ids.name)).reset_index()
-    taken = {name: f"{name}_input" for name in original.columns if name in table.columns}
+    taken = {name: beside_results(name) for name in original.columns if name in table.columns}
     return pd.concat([original.rename(columns=taken).reset_index(drop=True), table], axis=1)
 
 
@@ -269,21 +265,18 @@ def _ids(table: Table, frame: pd.DataFrame, plan: TablePlan) -> pd.Index:
     asked = any(column.use == "id" and column.user_decided for column in plan.columns)
     if plan.id is None or (table.names is not None and not asked):
         return _carried(table)
-    names: pd.Index = pd.Index(frame[plan.id], name=plan.id)
+    names: pd.Index = pd.Index(frame[plan.id], name=beside_results(plan.id))
     return names
 
 
-def check_free(name: Any, source_name: str) -> None:
-    """Raise if the column that names the rows is called like a result."""
-    if name in COLUMNS:
-        raise ValueError(
-            f"The column {name!r} of {source_name} has the name of a result; rename it to use it "
-            "as --id."
-        )
+def row_name(name: Any) -> str:
+    """Return what the column that names the rows is called next to results."""
+    is_nameless = name is None or str(name).startswith("__index_level_")  # as Parquet writes it
+    return ID if is_nameless else beside_results(str(name))
 
 
 def _carried(table: Table) -> pd.Index:
     if table.names is None:
         return pd.RangeIndex(table.data.shape[0], name=ROW)
-    names: pd.Index = table.names.rename(str(table.names.name or ID))
+    names: pd.Index = table.names.rename(row_name(table.names.name))
     return names

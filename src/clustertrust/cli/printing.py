@@ -20,7 +20,7 @@ from clustertrust._errors import rendered
 from clustertrust.cli.options import BUILDING, SCORING, audited
 from clustertrust.cli.points import Points
 from clustertrust.cli.request import PredictRequest, Request, ScoreRequest
-from clustertrust.cli.terminal import echo
+from clustertrust.cli.terminal import data_stream, echo
 from clustertrust.cli.wording import current_wording
 from clustertrust.files.reading import Dialect
 from clustertrust.notes import noise_text
@@ -102,7 +102,8 @@ def say(what: str) -> None:
 
 def print_json(printed: Mapping[str, Any], paths: Mapping[str, Path]) -> None:
     """Print the results as JSON."""
-    click.echo(as_json(printed, paths))
+    text = as_json(printed, paths)
+    click.echo(text if sys.stdout.isatty() else text.encode())
 
 
 def as_json(printed: Mapping[str, Any], paths: Mapping[str, Path]) -> str:
@@ -243,7 +244,7 @@ def unscored(left_out: Mapping[str, int], rows: int) -> list[str]:
 def print_table(table: pd.DataFrame, dialect: Dialect | None = None) -> None:
     """Print a table as CSV, in the dialect that was read."""
     marks = {} if dialect is None else dialect.options("csv", ",")
-    table.to_csv(sys.stdout, index=False, lineterminator="\n", **marks)
+    table.to_csv(data_stream(), index=False, lineterminator="\n", encoding="utf-8", **marks)
 
 
 def name_of(data: str) -> str:

@@ -1,4 +1,4 @@
-"""What `choose-k` found for the same data, read from its file and quoted beside the scores."""
+"""What `choose-k` found for the same data, read from its file and quoted next to the scores."""
 
 from __future__ import annotations
 
@@ -46,11 +46,12 @@ def read_tests(request: ScoreRequest, n: int) -> list[StoredChoice]:
         choice = StoredChoice(str(text), structured, int(best), tuple(plausible), int(n_rows))
     except (ValueError, TypeError, KeyError):
         raise ValueError(
-            f"--tests {path}: this is no file of `clustertrust choose-k DATA --out FILE.json`."
+            f"--tests {path}: this is not a file that `clustertrust choose-k DATA --out "
+            "FILE.json` wrote."
         ) from None
     if choice.n_rows != n:
         raise ValueError(
-            f"--tests {path}: it is about {choice.n_rows} rows, and these are {n}; run choose-k on "
-            "the same data."
+            f"--tests {path}: it is about {choice.n_rows} rows, but the data have {n}; run "
+            "choose-k on the same data."
         )
     return [choice]

@@ -18,8 +18,13 @@ from clustertrust.cli.request import ReportRequest
 from clustertrust.cli.sidecar_plan import as_scored, how_read
 from clustertrust.cli.terminal import echo
 from clustertrust.cli.writing import KEY, read_names, title_of, write_page_of
-from clustertrust.columns import COLUMNS
+from clustertrust.columns import COLUMNS, beside_results
 from clustertrust.files import Reading, format_of, read_table
+
+NO_VERDICT = (
+    "A file of scores does not say what data without clusters reach. For a verdict on the page, "
+    "add --chance with the number that clustertrust score printed."
+)
 
 
 def read_scored_points(
@@ -67,16 +72,14 @@ def report(request: ReportRequest) -> None:
             title=request.title or title_of(name_of(data)),
             threshold=_core_above(table) if request.threshold is None else request.threshold,
             chance=request.chance,
+            quoted=() if request.chance is not None else (NO_VERDICT,),
             rows=places[points.kept][shown],
             names=read_names(request.names),
         )
     for line in how_read(request.columns, columns, None):
         echo(line)
     if request.chance is None:
-        echo(
-            "The page has no verdict, since a file of scores does not say what data without "
-            "clusters reach; give the number that `clustertrust score` printed as --chance."
-        )
+        echo(NO_VERDICT)
     echo(f"Wrote {paths['--out']}: {shown.sum()} points.")
 
 
@@ -109,7 +112,8 @@ def _read_scores(path: str, id: str | None = None) -> pd.DataFrame:
         table = read_table(path).data
         if isinstance(table, pd.DataFrame):
             names = [str(name) for name in table.columns]
-            first = id if id in names else _lone_name(names)
+            ids = [] if id is None else [beside_results(id), id]
+            first = next((name for name in ids if name in names), None) or _lone_name(names)
             # Again, with the names as text.
             if first is not None:
                 text = () if first == ROW else (first,)

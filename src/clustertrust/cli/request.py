@@ -60,7 +60,7 @@ def _only_scores() -> Any:
 
 
 def _save_plan() -> Any:
-    return _output("Write what is done with each column (.json), to be edited and given to --plan.")
+    return _output("Write what is done with each column (.json). Edit it, and pass it to --plan.")
 
 
 def _distances() -> Any:
@@ -167,18 +167,19 @@ class ScoreRequest(ScoredRequest):
         "Audit the labels in this column of DATA: how much to trust each.", metavar="COL"
     )
     noise: tuple[str, ...] = several(
-        "Label of rows in no cluster; repeat it for several. none: every label is a cluster."
+        "Label of rows that are in no cluster; repeat it for several. none: every label is a "
+        "cluster."
         "  [default: negative numbers, and text such as -1_the_of]",
         "LABEL",
     )
     distances: bool = _distances()
     checkpoint: str | None = option(
-        "Keep finished runs there, and resume from them.",
+        "Save finished runs in this folder, and resume from them.",
         type=click.Path(file_okay=False),
         metavar="FOLDER",
     )
     scheduler: str | None = option(
-        "Do the work on a Dask cluster that reads the same files.", metavar="ADDRESS"
+        "Run on a Dask cluster whose workers can read the same files.", metavar="ADDRESS"
     )
     method: CakeOptions = field(default_factory=CakeOptions)
     threshold: float | None = _threshold()
@@ -190,7 +191,7 @@ class ScoreRequest(ScoredRequest):
     as_json: bool = _json()
 
     def checked(self) -> Self:
-        """Check the plan beside the scores, too."""
+        """Check the plan next to the scores, too."""
         request = super().checked()
         _, read = _files(click.get_current_context())
         check_plan_beside(request.paths, read, self.columns.plan)
@@ -222,13 +223,13 @@ class AuditRequest(ScoreRequest):
     )
     labels_column: str | None = option("The column of DATA that holds the labels.", metavar="COL")
     classifier: str = one_of(
-        "Whether trees that have not seen a row's label vote on it; auto: where rows have "
+        "Whether trees that have not seen a row's label vote on it. auto: if rows have "
         "coordinates.",
         ["auto", "none"],
     )
     pred_probs: str | None = option(
-        "Probabilities of the labels that you have, in place of trees: a table with one column "
-        "named after each label, made without the row itself.",
+        "Your own out-of-sample probabilities, in place of trees: a table with one column named "
+        "after each label.",
         type=STORED,
         metavar="FILE",
     )
@@ -316,28 +317,28 @@ class ChooseRequest(Request):
         default=True,
     )
     effort: str = option(
-        "How they are compared. full: scored as the data are, which takes some forty times as"
-        " long.",
+        "How data without clusters are scored. full: like your data, which takes about forty times"
+        " as long.",
         cls=TableOption,
         metavar="NAME",
         type=TableChoice("k_profile.null_test:EFFORTS"),
         default="quick",
     )
     n_surrogates: int = _count(
-        "Data sets without clusters, of each of three kinds.",
+        "Number of data sets without clusters, for each of three kinds.",
         "--surrogates",
         least=2,
         metavar="B",
         default=19,
     )
     level: float = option(
-        "Largest p-value at which some number of clusters stands out.",
+        "Largest p-value at which a number of clusters beats data without clusters.",
         type=SHARE,
         metavar="P",
         default=0.05,
     )
     max_points: int = _count(
-        "From more rows, a random sample of this size is used.", least=2, default=2000
+        "If there are more rows, use a random sample of this size.", least=2, default=2000
     )
     method: CakeOptions = field(default_factory=ProfileOptions)
     as_json: bool = _json()
@@ -351,15 +352,15 @@ class AskRequest(Request):
     scores: str = argument(STORED)
     n: int = _count("Number of questions.", "--n", "-n", default=60)
     n_random: int | None = _count(
-        "How many of them are drawn at random: only these count for a guarantee.  [default: two "
+        "How many of them to draw at random; only these count for the guarantee.  [default: two "
         "thirds]",
         "--random",
         least=0,
     )
     answers: tuple[str, ...] = several(
-        "What was answered before; repeat it for several files.", "FILE", type=STORED
+        "Earlier answers; repeat it for several files.", "FILE", type=STORED
     )
-    seed: int = _count("Of draws.", least=0, metavar="S", default=0)
+    seed: int = _count("Seed of the random draws.", least=0, metavar="S", default=0)
     out: str = _output(
         "Write the questions, a table to fill in; - prints it as CSV.", required=True
     )
@@ -377,16 +378,16 @@ class DecideRequest(Request):
     confidence: float = option(
         "Probability that this holds.", type=SHARE, default=0.95, metavar="P"
     )
-    out: str | None = _output("Write the rows kept, labels corrected; - prints them as CSV.")
+    out: str | None = _output("Write the rows kept, with corrected labels; - prints them as CSV.")
     all_rows: bool = flag("Write all rows, with a column kept.")
     report: str | None = _output("Write a page (.html) of the learned scores.")
     kind: str = one_of(
-        "What names in the column answer are; auto: clusters if all of them are.",
+        "What names in the column answer stand for. auto: clusters, if all of them are clusters.",
         ["auto", "classes", "labels"],
         "--answers-are",
     )
     drawn: bool = flag(
-        "Rows of ANSWERS were drawn at random where the table does not say how they were asked.",
+        "Treat rows of ANSWERS as drawn at random if the table does not say how they were chosen.",
         "--drawn-at-random",
     )
     force: bool = flag(

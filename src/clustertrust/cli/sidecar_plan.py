@@ -1,8 +1,7 @@
-"""The plan beside a file of scores: whoever reads the scores treats the columns as `score` did."""
+"""The plan next to a file of scores, so that later commands treat the columns as `score` did."""
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from clustertrust.cli.options import ReadOptions
 from clustertrust.cli.outputs import is_special, plan_beside
 from clustertrust.cli.planning import read_plan
 from clustertrust.cli.points import Points
+from clustertrust.cli.terminal import quote
 from clustertrust.cli.wording import current_wording
 
 BESIDE = "plan"  # among the outputs
@@ -19,7 +19,7 @@ BESIDE = "plan"  # among the outputs
 def with_plan_beside(
     paths: Mapping[str, Path], columns: ReadOptions, points: Points
 ) -> dict[str, Path]:
-    """Return the outputs, with a plan beside the scores if the user chose columns.
+    """Return the outputs, with a plan next to the scores if the user chose columns.
 
     A plan that is there already is of earlier scores, so it is replaced in any case, unless it is
     the one that was given, or is written anyway.
@@ -45,7 +45,7 @@ def as_scored(scores: str, columns: ReadOptions) -> ReadOptions:
 
 
 def how_read(typed: ReadOptions, used: ReadOptions, points: Points | None) -> list[str]:
-    """Return what to tell about columns: the plan beside the scores, or what to check without."""
+    """Return what to print about columns: which plan is used, or what to check without one."""
     if typed != used:
         return [f"Columns are used as {used.plan} says, which was written with the scores."]
     if used.chooses() or points is None or points.plan is None:
@@ -61,7 +61,7 @@ def as_typed_again(columns: ReadOptions) -> str:
     said += [("encode", columns.encode)] * (columns.encode not in ("auto", "match"))
     said += [] if columns.plan is None else [("plan", columns.plan)]
     flags = ["--standardize"] * columns.standardize + ["--drop-missing"] * columns.drop_missing
-    words = [f"--{name} {shlex.quote(str(value))}" for name, value in said]
+    words = [f"--{name} {quote(str(value))}" for name, value in said]
     return "".join(f" {word}" for word in (*words, *flags))
 
 

@@ -14,7 +14,7 @@ from scipy import sparse
 from clustertrust import CAKE
 from clustertrust._views import distance_view, landmark_positions
 from clustertrust.cli.options import CakeOptions, ReadOptions
-from clustertrust.cli.points import ROW, Points, check_free, read_file
+from clustertrust.cli.points import ROW, Points, read_file, row_name
 from clustertrust.cli.request import ChooseRequest, ScoreRequest
 from clustertrust.files.columns import listed
 from clustertrust.files.formats import FORMATS, format_of
@@ -76,7 +76,6 @@ def read_square(path: str, columns: ReadOptions) -> Points:
     if not found:
         raise ValueError(_not_square(name, shapes[-1]))
     frame, ids = max(found, key=lambda one: _likeness(one[0]))
-    check_free(ids.name, name)
     return _points(_ordered(frame, ids, name), ids)
 
 
@@ -100,13 +99,12 @@ def read_new_distances(path: str, columns: ReadOptions, cake: CAKE) -> Points:
             f"{name} has {frame.shape[1]} columns of distances; the model was fitted on {n} "
             "points, and each row holds the distances to all of them."
         )
-    check_free(ids.name, name)
     return _points(frame, ids)
 
 
 def _points(frame: pd.DataFrame, ids: pd.Index) -> Points:
     """Return the points of a table of distances, with a view of them if it is square."""
-    kept = np.ones(len(ids), dtype=bool)
+    ids, kept = ids.rename(row_name(ids.name)), np.ones(len(ids), dtype=bool)
     view = None
     if frame.shape[0] == frame.shape[1] and all(dtype.kind in "iuf" for dtype in frame.dtypes):
         landmarks = landmark_positions(len(ids))

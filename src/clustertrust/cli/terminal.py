@@ -1,7 +1,7 @@
 """Text that keeps within the width of the terminal.
 
 Prose is wrapped, tables are split by columns, and commands are continued with a backslash, so that
-they can still be pasted.
+they can still be pasted. Windows has no such mark that all its shells know: there they stay whole.
 """
 
 from __future__ import annotations
@@ -9,12 +9,15 @@ from __future__ import annotations
 import inspect
 import os
 import re
+import shlex
 import sys
 import textwrap
 from itertools import groupby
+from typing import IO, Any
 
 import click
 
+ON_WINDOWS = os.name == "nt"
 COMMAND = re.compile(r"(?:\s*|\w+: )(?:clustertrust|eval) ")
 
 
@@ -26,6 +29,18 @@ def echo(text: str, *, err: bool = False) -> None:
     text = text.encode("utf-8", "replace").decode()
     width = _width(err)
     click.echo(text if width is None else fit(text, width), err=err)
+
+
+def data_stream() -> IO[Any]:
+    """Return where to print data: a program gets UTF-8 on every system, as in a file."""
+    return sys.stdout if sys.stdout.isatty() else sys.stdout.buffer
+
+
+def quote(word: str) -> str:
+    """Return a word as it can be typed; the shell of Windows knows double quotes alone."""
+    if not ON_WINDOWS or shlex.quote(word) == word:
+        return shlex.quote(word)
+    return '"' + word.replace('"', r"\"") + '"'
 
 
 def _width(err: bool) -> int | None:
@@ -58,6 +73,8 @@ def _wrap(line: str, width: int) -> list[str]:
     """Break a line between words; the lines after the first are indented as it is."""
     indent = re.match(r"\s*", line)[0]  # type: ignore[index]
     command = COMMAND.match(line) is not None
+    if command and ON_WINDOWS:
+        return [line]
     room = width - 2 if command else width
     parts = textwrap.wrap(
         line,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import shlex
 
 import click
 
 from clustertrust._errors import as_python
+from clustertrust.cli.terminal import quote
 
 # Functions that messages advise, and that are commands
 COMMANDS = {"choose_k": "choose-k"}
@@ -41,7 +41,7 @@ class CliWording:
             return option.opts[0]
         if value == "False" and option.secondary_opts:
             return option.secondary_opts[0]
-        return " ".join(f"{option.opts[0]} {shlex.quote(word)}" for word in _as_words(value))
+        return " ".join(f"{option.opts[0]} {quote(word)}" for word in _as_words(value))
 
 
 def current_wording() -> CliWording:

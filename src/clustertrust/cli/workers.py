@@ -49,7 +49,8 @@ def on_workers(
     data, frame = request.data, _dask_frame(source)
     with distributed.Client(request.scheduler, timeout="10s"):
         with named_problems(data):
-            preparer = preparer_for(request.columns, source.wanted).fit(frame)
+            preparer = preparer_for(replace(request.columns, id=source.id), source.wanted)
+            preparer.fit(frame)
         plan = preparer.plan_
         if plan.rows:
             raise ValueError(
@@ -79,7 +80,7 @@ def _dask_frame(source: FrameSource) -> Any:
     frames = importlib.import_module("dask.dataframe")
     paths = [str(path.absolute()) for path in source.paths]
     if not isinstance(source, CsvSource):
-        return frames.read_parquet(paths, columns=source.wanted)
+        return frames.read_parquet(paths, columns=source.wanted, index=False)
     options = source.options(source.texts[0])
     kinds = options.pop("dtype", {})
     # Compressed text cannot be split.
@@ -103,7 +104,7 @@ def _check_texts(source: CsvSource) -> None:
     if odd is not None:
         raise click.UsageError(
             f"--scheduler reads UTF-8 text with the names in the first line, and {odd.path} is "
-            "laid out otherwise; save it in that format."
+            "laid out differently; save it in that format."
         )
     if source.reading.decimal or source.reading.thousands or COMMA in source.notes:
         raise click.UsageError(

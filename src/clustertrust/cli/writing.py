@@ -74,7 +74,7 @@ def write_plan(path: Path, points: Points) -> None:
 
 
 def draw_scores(path: Path, scored: Confidence, points: Points) -> None:
-    """Draw the scores at the points, beside sorted bars of each cluster."""
+    """Draw the scores at the points, and sorted bars of each cluster next to them."""
     # No window, no state.
     from matplotlib.figure import Figure
 

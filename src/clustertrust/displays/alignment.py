@@ -111,11 +111,11 @@ def least_like(ensemble: Ensemble, reference: int) -> int:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class AlignmentDisplay(ConfidenceDisplay):
-    """Which cluster of one run is which cluster of another, and what they do not share.
+    """How the clusters of two runs correspond, and where they differ.
 
     Use :meth:`from_estimator`, :meth:`from_confidence` or, for any two labellings,
-    :meth:`from_labels`. Clusters stand in the order in which they match, partners on the diagonal.
-    The colour is the share of the row's points.
+    :meth:`from_labels`. Clusters are ordered so that matched ones lie on the diagonal. The colour
+    is the share of the row's points.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ class AlignmentDisplay(ConfidenceDisplay):
     def _compute(cls, confidence: Confidence, *, runs: tuple[int, int] | None = None) -> Self:
         """Draw two runs of a fitted CAKE or a record.
 
-        None: its reference run and the run that agrees least with it.
+        `runs` are their numbers; None: the reference run and the run that agrees least with it.
         """
         # Labels may be in a Dask array
         ensemble, reference = confidence.ensemble.compute(), confidence.reference_run

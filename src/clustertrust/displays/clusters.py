@@ -148,8 +148,8 @@ class ScoreBarsDisplay(ConfidenceDisplay):
 
     Attributes
     ----------
-    bars_ : artist of each cluster; `get_data()` has the scores and their edges. Above 2,000 points
-        of a cluster a bar stands for several, and the figure says so
+    bars_ : artist of each cluster; `get_data()` has the scores and their edges. In clusters of more
+        than 2,000 points a bar stands for several points, and the figure says so
     mean_ : artist of the line at the mean of all scores
     note_ : the note below the plot, or None
     ax_, figure_ : where it was drawn
@@ -210,7 +210,7 @@ class ScoreBarsDisplay(ConfidenceDisplay):
             self._add_notes(f"a bar stands for up to {-(-largest // _MOST_BARS)} points")
 
     def _write_names(self, sizes: Ints, middle: Floats, height: float) -> None:
-        """Name of each cluster beside its bars.
+        """Write the name of each cluster next to its bars.
 
         Those of small clusters move apart, with a line back to their place.
         """

@@ -43,8 +43,8 @@ def fusion_of(confidence: Confidence) -> str | None:
 class StabilityGeometryDisplay(PointsDisplay):
     """Each point at its geometry and stability, with lines of equal score.
 
-    Use :meth:`from_estimator` or :meth:`from_confidence`. Left are points at the border of their
-    cluster, below points on which the runs do not agree.
+    Use :meth:`from_estimator` or :meth:`from_confidence`. Points at the border of their cluster are
+    on the left, points on which the runs disagree at the bottom.
 
     Parameters
     ----------

@@ -97,7 +97,7 @@ class ConvergenceDisplay(ConfidenceDisplay):
     ----------
     n_runs : (p,) numbers of runs
     errors : (p, 4) array
-        Quartiles and 95 % quantile of the standard errors of the scores; NaN below three runs.
+        Quartiles and 95% quantile of the standard errors of the scores; NaN below three runs.
     distances : (p,) array
         Mean distance of the scores from those of all runs.
     traces : (p, t) array
@@ -105,13 +105,13 @@ class ConvergenceDisplay(ConfidenceDisplay):
     medians : (p,) array
         Median of all scores.
     settled : float
-        The 95 % quantile of the standard errors above which ``n_runs="auto"`` does not stop.
+        The 95% quantile of the standard errors above which ``n_runs="auto"`` does not stop.
     missing : str
         Note below the plot about points without a score.
 
     Attributes
     ----------
-    lines_ : artists of the lines, by name: "median", "most" (95 %) and "distance" of the errors,
+    lines_ : artists of the lines, by name: "median", "most" (95%) and "distance" of the errors,
         "median" of the scores
     band_ : artist of the middle half of the standard errors, or None
     traces_ : artists of the points followed
@@ -157,8 +157,8 @@ class ConvergenceDisplay(ConfidenceDisplay):
         confidence, model = confidence_of(cake), cake.model_
         if not isinstance(model.clusters, Cells):
             raise ValueError(
-                "cake was fitted on data larger than memory, or Dask's, and keeps no silhouettes "
-                "to follow run by run; fit a sample of the rows that fits into memory."
+                "cake was fitted on data larger than memory, or on Dask data, and keeps no "
+                "silhouettes to follow run by run; fit a sample of the rows that fits into memory."
             )
         s, _ = model.silhouettes()
         return cls._follow(confidence, s, model.scoring, n_runs)
@@ -278,7 +278,7 @@ class ConvergenceDisplay(ConfidenceDisplay):
         (of_median,) = ax.plot(n_runs, median, color=blue, label="standard error, median", **line)
         band: dict[str, Any] = {"color": sky, "alpha": 0.4, "linewidth": 0}
         self.band_ = ax.fill_between(n_runs, low, high, label="and its middle half", **band)
-        share = f"{100 * MOST_POINTS:g} % of the points are below"
+        share = f"{100 * MOST_POINTS:g}% of the points are below"
         (of_most,) = ax.plot(n_runs, most, ":", color=blue, label=share, **line)
         line |= {"color": LOW_COLOR, "label": "mean distance from the final score"}
         (of_distance,) = ax.plot(n_runs, self.distances, "--", **line)

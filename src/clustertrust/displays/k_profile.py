@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from clustertrust._palette import BLUE, GREEN, GREY, MISSING, PINK, VERMILION
+from clustertrust._palette import GREEN, GREY, LIGHT, MISSING, ORANGE, PINK
 from clustertrust._types import Floats, Ints
 from clustertrust.displays.base import Display
 from clustertrust.displays.shared import ink
@@ -16,7 +16,7 @@ from clustertrust.k_profile.record import KProfile
 
 STYLES = {
     "prior": ("--", MISSING),
-    "separation": ("s-", BLUE),
+    "separation": ("s-", ORANGE),
     "likelihood": ("o-", GREEN),
     "stability": ("^-", PINK),
 }
@@ -30,9 +30,9 @@ class KProfileDisplay(Display):
 
     A line is 1 at the k that its signal prefers, and falls with the standard errors that another k
     is behind; that of the prior falls as 1/k. The bars are the product of the lines, scaled to add
-    up to 1. So a bar is high only where no signal objects. Signals without weight have no line. The
-    weakest cluster's mean score, and how far the data stand out from one cloud at each k, are drawn
-    beside them.
+    up to 1. So a bar is high only where no signal objects. Signals without weight have no line. Two
+    more are drawn: the mean score of the weakest cluster, and how much more structure the data have
+    than one cloud at each k.
 
     Parameters
     ----------
@@ -97,9 +97,10 @@ class KProfileDisplay(Display):
         from matplotlib.ticker import MaxNLocator
 
         ax, k = self.ax_, np.asarray(self.n_clusters)
-        colors = np.where(np.isin(k, self.plausible), GREY, MISSING)
-        colors[k == self.best] = VERMILION
-        look: dict[str, Any] = {"width": 0.8, "alpha": 0.6, "zorder": 0, "label": "probability"}
+        # As on the page: the recommended number is blue, others that are plausible a lighter blue.
+        colors = np.where(np.isin(k, self.plausible), LIGHT["kept-soft"], MISSING)
+        colors[k == self.best] = LIGHT["kept"]
+        look: dict[str, Any] = {"width": 0.8, "alpha": 0.8, "zorder": 0, "label": "probability"}
         self.bars_ = ax.bar(k, self.probability, color=colors, **look)
         self.best_ = None if self.best == 1 else self.bars_[int(np.flatnonzero(k == self.best)[0])]
         self.lines_: dict[str, Any] = {}

@@ -1,7 +1,7 @@
 """What several displays share: colours, names of clusters, scales, notes, and places of names.
 
 Colours can be distinguished with every kind of colour vision: scores from orange to blue, and
-clusters side by side in two alternating blues, with the name beside each. Nobody could read a
+clusters side by side in two alternating blues, with the name next to each. Nobody could read a
 legend of 26 hues.
 """
 
@@ -46,13 +46,17 @@ _FEW_NAMES = 12
 def score_colors(*, dark: bool = False) -> Colormap:
     """Return the colours of scores, orange for low and blue for high, as on the page.
 
-    Each has a contrast of at least 3 to 1 with the ground, and they differ with every kind of
-    colour vision.
+    Each has a contrast of at least 3 to 1 with the background, and they can be told apart with
+    every kind of colour vision.
 
     Parameters
     ----------
     dark : bool
-        For a dark ground.
+        For a dark background.
+
+    Returns
+    -------
+    matplotlib Colormap
 
     Examples
     --------
@@ -139,7 +143,7 @@ def written(name: Any) -> str:
 
 
 def letter_size(n_names: int) -> float:
-    """Return the size of letters for so many names in one plot, in points of print."""
+    """Return the size of letters for this many names in one plot, in points of print."""
     return 10.0 if n_names <= _FEW_NAMES else 8.0
 
 

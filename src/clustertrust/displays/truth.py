@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 CURVE_COLORS = (BLUE, ORANGE, BLACK, PINK)
 CURVE_DASHES = ("-", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 _CURVE = "clustertrust-curve"
-# Bins, up to which accuracies and scores are written beside the bars
+# Bins, up to which accuracies and scores are written next to the bars
 _MOST_LABELLED = 12
 _COVERAGE = "coverage: share of the points kept, the surest first"
 
@@ -59,7 +59,7 @@ class RiskCoverageDisplay(ConfidenceDisplay):
     """Share of errors among the surest points, as more of them are kept.
 
     Use :meth:`from_estimator` or :meth:`from_confidence`; the true classes y are needed. Two lines
-    frame the curve: the risk of a score that knows nothing, and of one that puts every error last.
+    frame the curve: the risk of random scores, and of scores that rank every error last.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ class RiskCoverageDisplay(ConfidenceDisplay):
         name : str
             Of the score, for the legend.
         references : bool
-            Whether to draw the lines of no knowledge and of the best order.
+            Whether to draw the lines of a random and of the best order.
 
         Returns
         -------
@@ -266,8 +266,8 @@ def highest_by_bin(scores: Floats, n_bins: int) -> Floats:
 class DecileDisplay(ConfidenceDisplay):
     """Accuracy by decile of the score, or by any other number of bins of equal size.
 
-    Use :meth:`from_estimator` or :meth:`from_confidence`; the true classes y are needed. A score
-    that is worth its name climbs from left to right.
+    Use :meth:`from_estimator` or :meth:`from_confidence`; the true classes y are needed. If the
+    score is useful, the bars rise from left to right.
 
     Parameters
     ----------

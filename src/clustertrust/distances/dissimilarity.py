@@ -46,10 +46,10 @@ ROUNDING = 64 * np.finfo(np.float64).eps
 class Dissimilarity(ABC):
     """Mean dissimilarity of points to all K clusters, in blocks of points, each handed to `reduce`.
 
-    `map(X, reduce)` is for points that are no members of any cluster, `map_training(reduce)` for
-    the points that the clusters were made of. `leaves_self_out` says that the mean over the own
-    cluster leaves the point itself out, and `root` that a square root is taken in the end.
-    `calls_libraries` is False where our own kernels do all of the work.
+    `map(X, reduce)` is for points that are not members of any cluster, `map_training(reduce)` for
+    the points that the clusters were made of. `leaves_self_out` says that the mean over a point's
+    own cluster leaves the point itself out, and `root` that a square root is taken at the end.
+    `calls_libraries` is False if our own kernels do all of the work.
     """
 
     leaves_self_out = True
@@ -207,8 +207,8 @@ class Centers(Dissimilarity):
     """Mean squared distance |x - centre|² + spread, O(n K d); the square root of it where `root`.
 
     With the means and variances of the clusters this is the mean squared distance to the members;
-    with no spread the squared distance to the centre. Runs often find the same cluster: equal
-    centres are worked on once.
+    with no spread the squared distance to the centre. Runs often find the same cluster, so equal
+    centres are computed once.
     """
 
     def __init__(

@@ -20,8 +20,8 @@ from clustertrust.distances.dissimilarity import ROUNDING, Dissimilarity, Reduce
 from clustertrust.distances.links import FirstStep, Walk
 from clustertrust.distances.paths import Landmarks, Paths
 
-# Chosen by argument and measured beside others (experiments/research/graph): one step looks only
-# at the neighbours, nearly all of which are in the own cluster; many steps leave small clusters.
+# Chosen by argument and compared with others (experiments/research/graph): one step looks only
+# at the neighbours, nearly all of which are in its own cluster; many steps leave small clusters.
 N_NEIGHBORS = 15
 N_STEPS = 4
 
@@ -41,7 +41,7 @@ class _BegunWalk:
 def product(s: Floats, t: Floats) -> Floats:
     """S t where both are above 0, else the lower one.
 
-    Walks see what is around a point, paths how far off the clusters are: both must speak for it.
+    Walks see what is around a point, paths how far off the clusters are: both must be good.
     """
     return np.where((s > 0) & (t > 0), s * t, np.minimum(s, t))
 

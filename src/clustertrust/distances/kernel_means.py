@@ -22,7 +22,7 @@ from clustertrust.distances.precomputed import check_entries
 class KernelMeans(Dissimilarity):
     """Squared distance to the mean of each cluster in the space of a kernel, Eq. (9), O(n² d).
 
-    The Gram matrix is never held. The sums over the own cluster include the point, as in the paper.
+    The Gram matrix is never held. Sums over its own cluster include the point, as in the paper.
     A kernel that is not positive semidefinite can give squares below 0; they count as 0.
     """
 

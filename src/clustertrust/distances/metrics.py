@@ -95,12 +95,12 @@ class Metric(Record):
 
     @property
     def is_coordinate_free(self) -> bool:
-        """Return whether rows are no coordinates: given distances, or tables with categories."""
+        """Return whether rows are not coordinates: given distances, or tables with categories."""
         return self.is_precomputed or self.is_mixed
 
     @property
     def is_default(self) -> bool:
-        """Return whether it is the Euclidean distance, so that nothing was asked for."""
+        """Return whether it is the default, the Euclidean distance."""
         return self.is_euclidean and not self.params
 
     @property
@@ -119,7 +119,7 @@ class Metric(Record):
         return self if self.params else self.name
 
     def check(self) -> None:
-        """Raise for what is no metric, and for parameters that would not be used."""
+        """Raise for what is not a metric, and for parameters that would not be used."""
         if not (callable(self.name) or isinstance(self.name, str)):
             raise ParameterTypeError(
                 "metric",
@@ -148,7 +148,7 @@ class Metric(Record):
 
     @property
     def is_euclidean(self) -> bool:
-        """Return whether it is the straight line, for which there are faster ways."""
+        """Return whether it is the Euclidean distance, for which there are faster ways."""
         return is_name(self.name, "euclidean")
 
     def between(self, X: Any, points: Any) -> Array:
@@ -164,7 +164,7 @@ class Metric(Record):
         return distances
 
     def _check(self, distances: Array) -> None:
-        """Raise for what is no distance, as a function of the user's may give."""
+        """Raise for what is not a distance, which a user's function may return."""
         bad = ~(distances >= 0) | np.isinf(distances)
         if bad.any():
             name = self.name if isinstance(self.name, str) else getattr(self.name, "__name__", "")

@@ -48,7 +48,7 @@ class MixedColumns:
 
     @classmethod
     def from_table(cls, X: Any, categorical: Sequence[Any] | None = None) -> MixedColumns:
-        """Read the columns of a table; those in `categorical` are categories whatever they hold."""
+        """Read the columns of a table; those in `categorical` are always categories."""
         names, columns = read_columns(X)
         forced = _check_categorical(categorical, names)
         lowest, ranges = np.zeros(len(names)), np.zeros(len(names))

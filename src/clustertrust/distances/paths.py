@@ -17,7 +17,7 @@ from clustertrust.distances.dissimilarity import ROUNDING, Dissimilarity, Reduce
 # Points that paths lead to, of each cluster at least a few; fewer where there are very many points.
 LANDMARKS, FEWEST_LANDMARKS, A_CLUSTER = 500, 50, 5
 MOST_LENGTHS = 20_000_000
-# Where no path leads, it is as long as so many times the longest one.
+# Where no path leads, it counts as this many times the longest one.
 UNREACHED = 10.0
 
 

@@ -15,7 +15,7 @@ from clustertrust.kernels import backend
 # of points: enough to keep many threads busy, few enough that the barriers between rounds cost
 # nothing
 _BLOCKS = 32
-# Of tiles, at most so many, and at least so many tiles in each
+# Parts of a round of tiles: at most this many, with at least this many tiles in each
 _PARTS, _PART = 64, 8
 # Of points: on one thread they are done before others have started.
 _FEW_TILES = 4

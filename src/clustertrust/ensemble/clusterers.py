@@ -30,7 +30,9 @@ from clustertrust.ensemble.hdbscan import PortableHDBSCAN
 from clustertrust.ensemble.kmedoids import KMedoids
 from clustertrust.ensemble.leiden import Leiden, SharedGraph
 from clustertrust.ensemble.lloyd import PreparedData, prepare_data
+from clustertrust.ensemble.mixture import fit_mixture
 from clustertrust.ensemble.placing import Nearest, Placer, Predict
+from clustertrust.ensemble.spectral import spectral_labels
 
 
 class ShuffledBirch(ClusterMixin, BaseEstimator):
@@ -56,9 +58,14 @@ class ShuffledBirch(ClusterMixin, BaseEstimator):
 
 
 class FittedRun(NamedTuple):
-    """What a fit gives: labels of the rows, how others are placed, and centres.
+    """What a fit returns.
 
-    Without a `placer` unseen points take the label of the nearest training point.
+    Attributes
+    ----------
+    labels : (n,) labels of the rows that were fitted; -1: not assigned
+    placer : function that labels other points (n, d); None: they take the label of the nearest
+        training point
+    centers : (k, d) centre of each cluster, or None
     """
 
     labels: Ints
@@ -77,8 +84,8 @@ class Clusterer:
     ----------
     name : what `Ensemble.summary` says
     takes_k : whether the estimator takes a number of clusters; otherwise it finds one
-    takes_graph : whether the runs by distance can do with a sparse graph of neighbours
-    in_blocks : how runs on a sample go on over all rows of data larger than memory: "" (they do
+    takes_graph : whether runs by distance work on a sparse graph of neighbours
+    in_blocks : how runs on a sample continue over all rows of data larger than memory: "" (they do
         not), "lloyd" or "mini-batches"
     in_step : whether runs on the same rows are those of k-means, and are fitted all at once
     storable : whether a model of its runs can be saved
@@ -237,16 +244,33 @@ class _BisectingKMeans(_Round):
         return BisectingKMeans(k, n_init=1)
 
 
-class _Mixture(_Round):
-    name, kinds = "gmm", (GaussianMixture, BayesianGaussianMixture)
+class GivenMixture(_Round):
+    """scikit-learn's mixtures, given as estimators: their own fit, to the last bit."""
+
+    name = "gmm"
+    kinds: ClassVar[tuple[type[Any], ...]] = (GaussianMixture, BayesianGaussianMixture)
+
+    def fit(self, model: Any, X: Any, shared: Any = None) -> FittedRun:
+        """Fit the model itself."""
+        model.fit(X)
+        return self._place(model, X)
+
+    def _place(self, model: Any, X: Any) -> FittedRun:
+        # By the rule for unseen points, so that they agree.
+        placer = Predict(model, X.dtype)
+        return FittedRun(placer(X), placer, np.asarray(model.means_, dtype=np.float64))
+
+
+class _Mixture(GivenMixture):
+    """A mixture of our own, equal to scikit-learn's but for rounding."""
+
+    kinds = ()
 
     def estimator(self, k: int) -> Any:
         return GaussianMixture(k, n_init=1)
 
     def fit(self, model: Any, X: Any, shared: Any = None) -> FittedRun:
-        # By the rule for unseen points, so that they agree.
-        placer = Predict(model.fit(X), X.dtype)
-        return FittedRun(placer(X), placer, np.asarray(model.means_, dtype=np.float64))
+        return self._place(model, X) if fit_mixture(model, X) else super().fit(model, X)
 
 
 class _Agglomerative(Clusterer):
@@ -299,6 +323,10 @@ class _Spectral(Clusterer):
     def by_distance(self, k: int) -> Any:
         return NeighborSpectral(k)
 
+    def fit(self, model: Any, X: Any, shared: Any = None) -> FittedRun:
+        labels = spectral_labels(model, X)
+        return super().fit(model, X) if labels is None else FittedRun(labels)
+
 
 # One start per run: the ensemble repeats it. A clusterer of your own can be added under a name.
 CLUSTERERS: dict[str, Clusterer] = {
@@ -315,7 +343,7 @@ CLUSTERERS: dict[str, Clusterer] = {
     "spectral": _Spectral(),
 }
 # Those of estimators that are given, apart from the named ones
-_GIVEN = (GivenKMeans(), EstimatorClusterer())
+_GIVEN = (GivenKMeans(), GivenMixture(), EstimatorClusterer())
 
 
 def last_step(estimator: Any) -> Any:

@@ -12,7 +12,8 @@ from typing import Annotated, Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.cluster import KMeans
+from sklearn.cluster import KMeans, SpectralClustering
+from sklearn.mixture import GaussianMixture
 from sklearn.pipeline import Pipeline
 
 from clustertrust._errors import ParameterError, ParameterTypeError
@@ -34,6 +35,8 @@ from clustertrust.records import Record, can_be_stored
 
 # For named clusterers, as in scikit-learn.
 DEFAULT_CLUSTERS = 8
+# Estimators whose parameters are all that they hold before a fit
+_PLAIN = (KMeans, GaussianMixture, SpectralClustering)
 
 
 @dataclass(frozen=True)
@@ -334,8 +337,8 @@ def _rows(X: Any, sample: Ints | None, measured: DistanceData | None) -> Any:
 
 def seeded(estimator: Any, params: dict[str, Any], seed: int) -> Any:
     """Copy the estimator with the parameters of this run, and its seed wherever it takes one."""
-    # It holds only parameters; `clone` and `set_params` take as long as clustering.
-    if type(estimator) is KMeans:
+    # They hold only parameters; `clone` and `set_params` take as long as clustering.
+    if type(estimator) in _PLAIN and not params.keys() - vars(estimator).keys():
         model = copy(estimator)
         vars(model).update(params, random_state=seed)
         return model

@@ -56,6 +56,13 @@ class PortableHDBSCAN(ClusterMixin, BaseEstimator):
     ----------
     labels_ : (n,) clusters, -1 for noise
     probabilities_ : (n,) how deep in its cluster's density a point is
+
+    Examples
+    --------
+    >>> from clustertrust.ensemble.hdbscan import PortableHDBSCAN
+    >>> X = [[0.0], [0.1], [0.2], [5.0], [5.1], [5.2], [20.0]]
+    >>> PortableHDBSCAN(min_cluster_size=3).fit(X).labels_.tolist()
+    [0, 0, 0, 1, 1, 1, -1]
     """
 
     def __init__(

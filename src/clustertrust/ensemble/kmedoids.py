@@ -54,11 +54,18 @@ class KMedoids(ClusterMixin, BaseEstimator):
 
     Attributes
     ----------
-    cluster_centers_ : (k, d) the medoids; not there for given distances
+    cluster_centers_ : (k, d) the medoids; missing if X holds distances
     medoid_indices_ : (k,) their positions
-    labels_ : (n,)
+    labels_ : (n,) the nearest medoid of each point, 0 to k - 1
     inertia_ : float, sum of the distances to the nearest medoid
     n_iter_ : int, sweeps made
+
+    Examples
+    --------
+    >>> from clustertrust.ensemble.kmedoids import KMedoids
+    >>> model = KMedoids(2, random_state=0).fit([[0.0], [1.0], [2.0], [8.0], [9.0]])
+    >>> sorted(model.cluster_centers_.ravel().tolist()), model.inertia_
+    ([1.0, 8.0], 3.0)
     """
 
     # A metric of the user's is asked for the distances that are needed, a block at a time.

@@ -24,7 +24,7 @@ from clustertrust.ensemble.graphs import neighbor_links
 __all__ = ["Leiden", "SharedGraph"]
 
 FLAVORS = ("igraph", "leidenalg")
-# As in scanpy: more of them hardly raise the modularity (experiments/research/leiden/flavors.py).
+# As in scanpy: more of them barely raise the modularity (experiments/research/leiden/flavors.py).
 N_ITERATIONS = 2
 
 # igraph has one source of random numbers for the whole process.
@@ -58,6 +58,13 @@ class Leiden(ClusterMixin, BaseEstimator):
     ----------
     labels_ : (n,) communities, the largest first
     quality_ : float, the modularity reached, at this resolution
+
+    Examples
+    --------
+    >>> from clustertrust.ensemble.leiden import Leiden
+    >>> X = [[0.0], [0.1], [0.2], [5.0], [5.1]]
+    >>> Leiden(n_neighbors=1, random_state=0).fit(X).labels_.tolist()
+    [0, 0, 0, 1, 1]
     """
 
     # A metric of the user's is asked for the distances that are needed, a block at a time.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Annotated, Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -156,27 +157,29 @@ class Predict(Record):
             self.model.score_samples(self.model.means_[:1])
         return replace(self, dtype=self.dtype and np.dtype(self.dtype))
 
+    @cached_property
+    def _densities(self) -> Densities | None:
+        """Those of a mixture of Gaussians with covariances of their own; of others None."""
+        model = self.model
+        if type(model) is not GaussianMixture or model.covariance_type != "full":
+            return None
+        whiteners = np.asarray(model.precisions_cholesky_, dtype=np.float64)
+        heights = np.log(np.diagonal(whiteners, axis1=1, axis2=2)).sum(axis=1)
+        peaks = np.log(model.weights_) + heights
+        return Densities(peaks, np.asarray(model.means_, dtype=np.float64), whiteners)
+
     def __call__(self, X: Any) -> Ints:
         """Label each row of X."""
         # Compiled loops of some models accept no other type.
         X = X if self.dtype is None else as_type(X, self.dtype)
+        densities = self._densities
         with one_thread():
-            densities = _densities(self.model)
             if densities is None:
                 return np.asarray(self.model.predict(X))
             X = np.asarray(X, dtype=np.float64)
             some = blocks(len(X), 24 * len(densities.peaks), largest=8192)
-            labels = [densities.log_joint(X[rows]).argmax(axis=0) for rows in some]
+            labels = [densities.log_joint(X[rows]).labels() for rows in some]
         return np.concatenate([np.empty(0, dtype=np.int64), *labels])
-
-
-def _densities(model: Any) -> Densities | None:
-    """Return those of a mixture of Gaussians with covariances of their own; of others None."""
-    if type(model) is not GaussianMixture or model.covariance_type != "full":
-        return None
-    whiteners = np.asarray(model.precisions_cholesky_, dtype=np.float64)
-    peaks = np.log(model.weights_) + np.log(np.diagonal(whiteners, axis1=1, axis2=2)).sum(axis=1)
-    return Densities(peaks, np.asarray(model.means_, dtype=np.float64), whiteners)
 
 
 def _check_positions(rows: Ints | None, labels: Ints, n: int) -> None:

@@ -291,7 +291,7 @@ class Recipe:
 def _check_metric(methods: tuple[Method, ...], metric: Metric) -> None:
     """Raise for a clusterer that cannot use the distances.
 
-    Distances that are given, and Gower's, are no coordinates: a clusterer that needs points cannot
+    Distances that are given, and Gower's, are not coordinates: a clusterer that needs points cannot
     go with them. Functions get what `fit` gets.
     """
     for method in methods:

@@ -52,7 +52,7 @@ class Runs(BaseEstimator):
         self.checkpoint = checkpoint
 
     def check(self, resample: Any) -> None:
-        """Raise for a value that is not known, or that `resample` leaves no use for."""
+        """Raise for an unknown value, or one that is not used without `resample`."""
         if not (isinstance(self.n_runs, str) and self.n_runs == "auto"):
             check_count("n_runs", self.n_runs, at_least=2, at_most=MOST)
         check_choice("left_out", self.left_out, LEFT_OUT)
@@ -66,7 +66,7 @@ class Runs(BaseEstimator):
         check_choice("on_failure", self.on_failure, ON_FAILURE)
         if not (self.checkpoint is None or isinstance(self.checkpoint, str | Path)):
             raise ParameterTypeError(
-                "checkpoint", self.checkpoint, "is no path", "give that of a folder"
+                "checkpoint", self.checkpoint, "is not a path", "give the path of a folder"
             )
 
 

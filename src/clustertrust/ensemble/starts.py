@@ -9,6 +9,7 @@ point is drawn, scikit-learn draws the start of that run.
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,13 +18,34 @@ import numpy as np
 from sklearn.cluster import kmeans_plusplus
 
 from clustertrust._parallel import Team
-from clustertrust._types import Array, Floats, Ints
+from clustertrust._types import Array, Bools, Floats, Ints
 from clustertrust.distances.tiles import in_fours, tile_parts
 from clustertrust.kernels import backend
 
 # Bytes of squared distances that are held for the runs of a batch.
 _BATCH = 2**26
+# Up to so many points runs are computed one by one: all that they need stays in the cache.
+FEW_POINTS = 1024
+# Of these, runs that a thread takes at a time
+RUNS = 4
 _ROUNDING = 2.0**-53
+
+
+class _Stream(threading.local):
+    """Random numbers of each thread: to make new ones takes longer than to draw a start."""
+
+    def __init__(self) -> None:
+        self.numbers = np.random.RandomState(0)
+
+
+_stream = _Stream()
+
+
+def _seeded(seed: int, drawn_before: int = 0) -> np.random.RandomState:
+    """Return the numbers of `RandomState(seed)` but the first, for use at once."""
+    _stream.numbers.seed(seed)
+    _stream.numbers.random_sample(drawn_before)
+    return _stream.numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,11 +57,15 @@ class Starts:
     X : (n, d) the points
     middle : (d,) their mean
     squares : Σ |x - middle|²
+    drawn_before : random numbers of each seed that are not for starts
+    rounding_may_decide : whether any start will do where rounding decides, not only scikit-learn's
     """
 
     X: Array
     middle: Floats
     squares: float
+    drawn_before: int = 0
+    rounding_may_decide: bool = False
 
     def draw(self, init: str, k: int, seeds: Sequence[int], team: Team) -> Floats:
         """Return the coordinates of the starts of each run, (R, k, d)."""
@@ -63,40 +89,59 @@ class Starts:
 
     def _random(self, k: int, seed: int) -> Ints:
         """`choice` without replacement: it draws again only where a point was drawn twice."""
-        stream = np.random.RandomState(seed)
+        stream = _seeded(seed, self.drawn_before)
         chosen = self._shares.searchsorted(stream.random_sample(k), side="right")
         if np.unique(chosen).size == k:
             return np.asarray(chosen)
         weights = np.ones(len(self.X), dtype=self.X.dtype)
         shares = weights / weights.sum()
-        stream = np.random.RandomState(seed)
+        stream = _seeded(seed, self.drawn_before)
         return np.asarray(stream.choice(len(self.X), size=k, replace=False, p=shares))
 
     def _by_sklearn(self, k: int, seed: int) -> Ints:
         """Return the positions that scikit-learn draws, from centred data as `KMeans` does."""
         centred = self.X - self.X.mean(axis=0)
-        return np.asarray(kmeans_plusplus(centred, k, random_state=seed)[1])
+        stream = _seeded(seed, self.drawn_before)
+        return np.asarray(kmeans_plusplus(centred, k, random_state=stream)[1])
 
     def _plus_plus(self, k: int, seeds: Sequence[int], team: Team) -> list[Ints]:
         """Return the positions of a batch of runs."""
         trials = 2 + int(np.log(k))
         size = 1 + (k - 1) * trials
-        uniform = np.array([np.random.RandomState(seed).random_sample(size) for seed in seeds])
-        batch = _Batch(self, len(seeds), team)
-        chosen: Ints = self._shares.searchsorted(uniform[:, 0], side="right")
+        uniform = np.array([_seeded(seed, self.drawn_before).random_sample(size) for seed in seeds])
+        first: Ints = self._shares.searchsorted(uniform[:, 0], side="right")
+        draws = uniform[:, 1:].reshape(len(seeds), k - 1, trials)
+        draw = self._one_by_one if len(self.X) <= FEW_POINTS else self._in_step
+        found, unsure = draw(first, draws, team)
+        return [
+            self._by_sklearn(k, seed) if unsure[b] and not self.rounding_may_decide else found[b]
+            for b, seed in enumerate(seeds)
+        ]
+
+    def _one_by_one(self, first: Ints, draws: Floats, team: Team) -> tuple[Ints, Bools]:
+        """Return the positions of each run, (B, k), and where rounding could decide."""
+        B, steps = draws.shape[:2]
+        found, unsure = np.empty((B, 1 + steps), dtype=np.int64), np.zeros(B, dtype=bool)
+        found[:, 0] = first
+
+        def work(some: slice) -> None:
+            known = (self.X, self.middle, self.squares, draws[some])
+            backend().plus_plus(*known, found[some], unsure[some])
+
+        team.run(work, [slice(low, low + RUNS) for low in range(0, B, RUNS)])
+        return found, unsure
+
+    def _in_step(self, chosen: Ints, draws: Floats, team: Team) -> tuple[Ints, Bools]:
+        """The same, all runs in step."""
+        batch = _Batch(self, len(chosen), team)
         positions = [chosen]
         batch.measure(chosen, chosen[:, None])
-        for step in range(1, k):
-            draws = uniform[:, 1 + (step - 1) * trials : 1 + step * trials]
-            candidates = batch.locate(draws)
+        for step in range(draws.shape[1]):
+            candidates = batch.locate(draws[:, step])
             batch.measure(chosen, candidates)
             chosen = batch.choose(candidates)
             positions.append(chosen)
-        found = np.column_stack(positions)
-        return [
-            self._by_sklearn(k, seed) if batch.unsure[b] else found[b]
-            for b, seed in enumerate(seeds)
-        ]
+        return np.column_stack(positions), batch.unsure
 
 
 class _Batch:

@@ -30,8 +30,7 @@ def warn_of_runs(recipe: Recipe, runs: Sequence[Run], *, scored: bool = True) ->
     _warn_of_copies(recipe, runs, scored)
     asked = [method.k for method in recipe.methods]
     wanted = [_wanted(run, *asked[r % len(asked)]) for r, run in enumerate(runs)]
-    # Hashing is faster than sorting.
-    counts = [int((pd.unique(run.labels) >= 0).sum()) for run in runs]
+    counts = [_count_clusters(run.labels, k) for run, k in zip(runs, wanted, strict=True)]
     fewer = [r for r, k in enumerate(counts) if wanted[r] > k]
     if fewer:
         r = fewer[0]
@@ -46,6 +45,13 @@ def warn_of_runs(recipe: Recipe, runs: Sequence[Run], *, scored: bool = True) ->
             continue
         where = [r for r, run in enumerate(runs) if warning in run.warnings]
         warn_user(f"{warning.message} (runs {where})", warning.category)
+
+
+def _count_clusters(labels: Ints, wanted: int) -> int:
+    """Return the number of clusters, or of those among the first points if that is enough."""
+    # Hashing is faster than sorting.
+    first = int((pd.unique(labels[:1024]) >= 0).sum())
+    return first if first >= wanted else int((pd.unique(labels) >= 0).sum())
 
 
 def _warn_of_copies(recipe: Recipe, runs: Sequence[Run], scored: bool) -> None:
@@ -95,7 +101,7 @@ def _of_noise(runs: Sequence[Run]) -> str:
     if not none.any() or not all_identical([run.labels for run in runs]):
         return ""
     return (
-        f", and {none.sum()} of {none.size} points are noise in all of them, so that they have no "
+        f", and {none.sum()} of {none.size} points are noise in all of them, so they have no "
         "score, or 0 with {unassigned='disagree'}"
     )
 

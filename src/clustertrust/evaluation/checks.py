@@ -14,7 +14,7 @@ from clustertrust._validation.rows import check_same_length
 
 
 def check_truth(truth: Any) -> Ints:
-    """(n,) classes as 0, 1, …, by first appearance; whatever is not missing is a class."""
+    """(n,) classes as 0, 1, …, by first appearance; every value that is not missing is a class."""
     values = truth if isinstance(truth, pd.Series | pd.Categorical) else np.asarray(truth)
     if isinstance(truth, list | tuple) and values.dtype.kind in "US":
         # NumPy would have made text of a missing value

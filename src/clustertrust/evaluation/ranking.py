@@ -70,7 +70,7 @@ def auprc(scores: ArrayLike, correct: ArrayLike, *, positive: str = "correct") -
     scores : (n,) numbers, higher is surer; NaN: the point is left out
     correct : (n,) bool, see :func:`correctness`
     positive : {"correct", "error"}
-        Whether to measure how high scores find right points, or low scores wrong ones.
+        Whether to measure how well high scores find right points, or low scores wrong ones.
 
     Returns
     -------
@@ -217,7 +217,7 @@ def accuracy_by_bin(
     scores : (n,) numbers, higher is surer; NaN: the point is left out
     correct : (n,) bool, see :func:`correctness`
     n_bins : int
-        At most n. Where n is no multiple of it, sizes differ by one, and the surer bins are the
+        At most n. If n is not a multiple of it, sizes differ by one, and the surer bins are
         larger.
     ties : {"average", "stable"}
         See the module.

@@ -61,11 +61,23 @@ def arrow_reader(file: IO[bytes]) -> tuple[Any, bool]:
     return (ipc.open_file if is_file else ipc.open_stream)(file), is_file
 
 
-def from_arrow(table: Any) -> pd.DataFrame:
-    """Turn an Arrow table into a frame and check its text: pandas may do so only later."""
+def from_arrow(table: Any, *, flat: bool = False) -> pd.DataFrame:
+    """Turn an Arrow table into a frame and check its text: pandas may do so only later.
+
+    Levels of an index of several become columns; if `flat`, any index does.
+    """
     table.validate(full=True)
     frame: pd.DataFrame = table.to_pandas()
-    return frame
+    levels = index_levels(table.schema)
+    there = [name for name in levels if name in table.schema.names]
+    as_columns = there and (flat or len(levels) > 1)
+    return frame.rename_axis(there).reset_index() if as_columns else frame
+
+
+def index_levels(schema: Any) -> list[str]:
+    """Return the columns of a file that pandas wrote as an index, one for each level."""
+    levels = (schema.pandas_metadata or {}).get("index_columns", ())
+    return [name for name in levels if isinstance(name, str)]  # others count the rows
 
 
 # How large they become

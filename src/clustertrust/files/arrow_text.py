@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-# Floats beyond may stand for other integers.
+# Floats from here on may stand for other integers.
 LARGEST = 2.0**53
 
 Parser = Callable[[bytes], pd.DataFrame | None]
@@ -66,7 +66,7 @@ def arrow_parser(
             return None
         frame: pd.DataFrame = table.to_pandas(strings_to_categorical=False)
         values = frame[numbers].to_numpy()
-        if (np.abs(values) > LARGEST).any():
+        if (np.abs(values) >= LARGEST).any():
             return None
         for name in missing.keys() & texts.keys() & set(frame):
             words = frame[name].astype(object)

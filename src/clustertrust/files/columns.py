@@ -51,7 +51,7 @@ class Selection:
         if contradicted is not None:
             raise InputError(
                 f"The column {literal(repr(contradicted))} is named by {{use}} and left out by "
-                "{drop} or {id}; decide for one of them."
+                "{drop} or {id}; choose one of these."
             )
         left = [name for name in names if name not in left_out]
         unnamed = next((name for name in left if name.startswith(UNNAMED)), None)

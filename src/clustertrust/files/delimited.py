@@ -61,17 +61,16 @@ def read_delimited(source: Any, reading: Reading, separator: str, format: str) -
         names = first_line(source, options)
         named = has_names(names, reading.header)
         guessed = not named and reading.header is None
-        if named and layout.unnamed:
-            names = [f"{UNNAMED}0", *names]
-            options |= {"names": names}
+        renamed = ""
         if named:
-            check_unique(names)
+            names, renamed = distinct([f"{UNNAMED}0"] * layout.unnamed + names)
+            options |= {"names": names} if renamed or layout.unnamed else {}
         options |= {"header": 0 if named else None} | _types(reading, names, named)
         frame = parse_csv(rewound(source), options)
         parse = partial(_parse_again, source)
         marks = {} if reading.as_written else marks_of(frame, reading, options, parse)
         notes: list[str | Message] = [*layout.notes]
-        notes += [WITHOUT_NAMES] if guessed else []
+        notes += [renamed] * bool(renamed) + [WITHOUT_NAMES] * guessed
         if marks:
             frame = parse_csv(rewound(source), options | marks)
         if marks and not reading.has_marks:
@@ -323,6 +322,20 @@ def check_unique(names: list[str]) -> None:
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
         raise TableError(f"has more than one column named {twice[0]!r}; rename them.")
+
+
+def distinct(names: list[str]) -> tuple[list[str], str]:
+    """Return names that all differ, a later `a` as `a.1`, and a note on those that did not."""
+    taken, unique = set(names), list[str]()
+    for name in names:
+        number, new = 0, name
+        while new in unique or (number and new in taken):
+            number += 1
+            new = f"{name}.{number}"
+        unique.append(new)
+    changed = [new for name, new in zip(names, unique, strict=True) if name != new]
+    several = ", ".join(changed[:5]) + ", …" * (len(changed) > 5)
+    return unique, f"columns that share a name are called {several}" if changed else ""
 
 
 def rewound(source: Any) -> Any:

@@ -27,7 +27,7 @@ class TableError(InputError):
 
 
 def not_text(encoding: str, problem: str, source_name: str = "") -> TableError:
-    """Return the error for bytes that are no text in an encoding."""
+    """Return the error for bytes that are not text in an encoding."""
     text = f"is not {encoding} text ({problem}); save it as UTF-8, or name its encoding "
     return TableError(Message(f"{literal(source_name + text)}({{encoding}})."))
 

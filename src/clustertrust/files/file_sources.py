@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar
 
@@ -18,6 +19,7 @@ from clustertrust.files.arrow_files import (
     arrow_reader,
     arrow_size,
     from_arrow,
+    index_levels,
     parquet_file,
     parquet_size,
 )
@@ -124,7 +126,7 @@ class FrameSource(FileSource):
     format: ClassVar[str]
 
     def __init__(self, paths: Sequence[Path], selection: Selection, reading: Reading) -> None:
-        self.paths, self.reading, self.id = list(paths), reading, selection.id
+        self.paths, self.reading = list(paths), reading
         first, *others = ((path, self.names_of(path, reading)) for path in self.paths)
         for path, names in others:
             if names != first[1]:
@@ -132,8 +134,12 @@ class FrameSource(FileSource):
                     f"{path} has columns {names}, but {first[0]} has {first[1]}; make them the "
                     "same."
                 )
-        self.names = first[1] or []
-        self.columns = selection.features(self.names, str(first[0]))
+        index = self._index(self.paths[0])
+        if selection.id in (None, index):
+            selection = replace(selection, id=None)
+        self.id = selection.id or index
+        self.columns = selection.features(first[1] or [], str(first[0]))
+        self.names = [*([] if index is None else [index]), *(first[1] or ())]
         self.n_features = len(self.columns)
 
     @property
@@ -174,7 +180,8 @@ class FrameSource(FileSource):
         with named_errors(str(path), cls.format):
             names = cls._columns(path, reading)
             delimited.check_unique(names)
-        return names
+            index = cls._index(path)
+        return [name for name in names if name != index]
 
     def _guarded(self, path: Path, rows: int) -> Iterator[pd.DataFrame]:
         """Yield frames of a file; errors name the file."""
@@ -186,9 +193,14 @@ class FrameSource(FileSource):
     def _columns(cls, path: Path, reading: Reading) -> list[str]:
         """Return the names of the columns of a file."""
 
+    @classmethod
+    def _index(cls, path: Path) -> str | None:
+        """Return the column that a file says names its rows; None: there is none."""
+        return None
+
     @abstractmethod
     def _frames(self, path: Path, rows: int) -> Iterator[pd.DataFrame]:
-        """Yield frames of about so many rows."""
+        """Yield frames of about this many rows."""
 
 
 class ParquetSource(FrameSource):
@@ -215,11 +227,15 @@ class ParquetSource(FrameSource):
     def _columns(cls, path: Path, reading: Reading) -> list[str]:
         return list(parquet_file(path).schema_arrow.names)
 
+    @classmethod
+    def _index(cls, path: Path) -> str | None:
+        return _index_of(parquet_file(path).schema_arrow)
+
     def _frames(self, path: Path, rows: int) -> Iterator[pd.DataFrame]:
         file = parquet_file(path)
         parquet_size(file).check_part()
         for batch in file.iter_batches(batch_size=rows, columns=self.wanted):
-            yield from_arrow(batch)
+            yield from_arrow(batch, flat=True)
 
 
 class ArrowSource(FrameSource):
@@ -245,6 +261,11 @@ class ArrowSource(FrameSource):
         with path.open("rb") as file:
             return [str(name) for name in arrow_reader(file)[0].schema.names]
 
+    @classmethod
+    def _index(cls, path: Path) -> str | None:
+        with path.open("rb") as file:
+            return _index_of(arrow_reader(file)[0].schema)
+
     def _frames(self, path: Path, rows: int) -> Iterator[pd.DataFrame]:
         arrow_size(path).check_part()
         with path.open("rb") as file:
@@ -253,7 +274,13 @@ class ArrowSource(FrameSource):
             for batch in map(reader.get_batch, positions) if is_file else reader:
                 chosen = batch.select(self.wanted)
                 for low in range(0, len(chosen), rows):
-                    yield from_arrow(chosen.slice(low, rows))
+                    yield from_arrow(chosen.slice(low, rows), flat=True)
+
+
+def _index_of(schema: Any) -> str | None:
+    """Return the column that names the rows of what pandas wrote; not one level of several."""
+    levels = index_levels(schema)
+    return levels[0] if len(levels) == 1 else None
 
 
 def numbers_of(frame: pd.DataFrame, source_name: str) -> Floats:

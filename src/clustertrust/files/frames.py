@@ -9,7 +9,6 @@ from typing import IO, Any
 import pandas as pd
 
 from clustertrust.files.delimited import check_unique, rewound
-from clustertrust.files.errors import TableError
 from clustertrust.files.reading import Table
 
 
@@ -20,8 +19,6 @@ def opened(source: Any) -> AbstractContextManager[IO[bytes]]:
 
 def table_of_frame(frame: pd.DataFrame) -> Table:
     """Make a table of a frame with its index, if it has one, and with text as column names."""
-    if frame.index.nlevels > 1:
-        raise TableError("has an index of several levels; reset it to columns first.")
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
     check_unique(list(frame.columns))
     names = None if isinstance(frame.index, pd.RangeIndex) else frame.index

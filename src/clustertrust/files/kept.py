@@ -9,14 +9,14 @@ import tempfile
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 import numpy as np
 
 from clustertrust._types import Array
 from clustertrust.files.sources import Block, Source
 
-# Bytes that the disk has left at least, beside as many as are kept: results need room too.
+# Bytes that must stay free on the disk, besides those that are kept: results need room too.
 SPARE = 2**30
 
 
@@ -33,7 +33,7 @@ class KeptSource(Source):
             source.n_features,
             source.n_rows,
         )
-        self._file: BinaryIO | None = None
+        self._file: IO[bytes] | None = None
         # Rows of a block in the file, and where each begins.
         self._rows, self._starts = 0, list[int]()
         with contextlib.suppress(OSError):
@@ -79,7 +79,7 @@ class KeptSource(Source):
         return end
 
 
-def _write(file: BinaryIO, part: Array | None) -> None:
+def _write(file: IO[bytes], part: Array | None) -> None:
     """Write numbers as they are, and names and reasons as JSON."""
     if part is not None and part.dtype.kind in "iufb":
         np.lib.format.write_array(file, np.ascontiguousarray(part), allow_pickle=False)
@@ -88,7 +88,7 @@ def _write(file: BinaryIO, part: Array | None) -> None:
     np.lib.format.write_array(file, np.frombuffer(text, dtype="S1"), allow_pickle=False)
 
 
-def _read(file: BinaryIO) -> Any:
+def _read(file: IO[bytes]) -> Any:
     """Read what `_write` wrote."""
     array = np.lib.format.read_array(file, allow_pickle=False)
     if array.dtype.kind != "S":

@@ -66,7 +66,7 @@ class _Recoded:
         self.text, self.encoding = io.TextIOWrapper(file, encoding=encoding, newline="\n"), encoding
 
     def read(self, size: int) -> bytes:
-        """Return about so many bytes."""
+        """Return about this many bytes."""
         try:
             return self.text.read(size).encode()
         except UnicodeError as error:
@@ -110,8 +110,8 @@ class Lines:
         while count < rows and not self.ended and (size - start < most or not count):
             if not count and size - start > LONGEST:
                 raise TableError(
-                    f"has a line of more than {in_words(LONGEST)}; its lines must end with line "
-                    "ends."
+                    f"has a line of more than {in_words(LONGEST)}; check that its lines have "
+                    "line ends."
                 )
             part = self.file.read(AT_ONCE)
             self.ended = not part

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -51,14 +52,11 @@ def _machine() -> int:
         except (OSError, ValueError):
             # Another system, or no limit ("max").
             continue
-    try:
+    if sys.platform != "win32":
         import resource
 
         soft = resource.getrlimit(resource.RLIMIT_AS)[0]
         limits += [] if soft == resource.RLIM_INFINITY else [soft]
-    except ImportError:
-        # Windows has none.
-        pass
     return min(limits)
 
 

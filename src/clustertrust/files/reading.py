@@ -21,15 +21,15 @@ class Reading:
     Attributes
     ----------
     text : names of columns to keep as text, such as ids (007 stays 007)
-    separator : between the fields of text, also as a word such as "tab"; None: found
+    separator : between the fields of text, also as a word such as "tab"; None: detected
     header : whether the first line of CSV and TSV holds names; None: it must, and numbers there are
         an error
     array : which array of an NPZ file
     use_rep : which representation of an AnnData file, a key of `obsm` or "X"
-    encoding : of text, such as "cp1252"; None: found
-    decimal, thousands : marks in numbers of text; None: found
+    encoding : of text, such as "cp1252"; None: detected
+    decimal, thousands : marks in numbers of text; None: detected
     na : texts that mean a missing value, besides the usual ones; (): only empty fields
-    skip_rows : lines above the one that holds the names; None: found
+    skip_rows : lines above the column names; None: detected
     sheet : name of the sheet of a spreadsheet; None: the first
     as_written : whether all columns are kept as the text they are
     """

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from clustertrust.files.columns import UNNAMED
-from clustertrust.files.delimited import check_unique, rewound
+from clustertrust.files.delimited import distinct, rewound
 from clustertrust.files.errors import TableError
 from clustertrust.files.layout import titles_above
 from clustertrust.files.memory import check_memory, needed
@@ -46,9 +46,10 @@ def read_sheet(source: Any, reading: Reading, *, engine: str) -> Table:
     skip = _names_at(cells) if reading.skip_rows is None else reading.skip_rows
     first = enumerate(cells.iloc[skip])
     names = [f"{UNNAMED}{j}" if pd.isna(name) else str(name) for j, name in first]
-    check_unique(names)
+    names, renamed = distinct(names)
     frame = cells.iloc[skip + 1 :].set_axis(names, axis=1).reset_index(drop=True)
     notes = [f"sheet {sheet!r}"] if len(book.sheet_names) > 1 else []
+    notes += [renamed] * bool(renamed)
     notes += [f"{skip} line{'s' * (skip > 1)} above the names left out"] if skip else []
     return Table(frame.infer_objects(), notes=tuple(notes))
 
@@ -98,7 +99,7 @@ class Extent:
         if self.last > MOST_ROWS:
             raise TableError(
                 f"has row {self.last:,} in its sheet {sheet!r}, and sheets have at most "
-                f"{MOST_ROWS:,}. Delete what lies so far down, or save the table as CSV."
+                f"{MOST_ROWS:,}. Delete the cells so far down, or save the table as CSV."
             )
         cells = self.rows * self.columns
         need = needed(min(self.rows, self.filled), self.filled, objects=self.filled)

@@ -75,9 +75,9 @@ def write_table(
     format: str | None = None,
     dialect: Dialect | None = None,
 ) -> None:
-    """Write the columns of a table, without its index.
+    """Write the columns of a table to a file, without its index.
 
-    Missing integers and missing text are empty; in NPY and NPZ, missing integers are -1.
+    Missing integers and missing text are empty fields; in NPY and NPZ, missing integers are -1.
 
     Parameters
     ----------
@@ -86,6 +86,18 @@ def write_table(
     format : name of `FORMATS`; None: by the suffix of the path
     dialect : separator and decimal mark of text, the `dialect` of the table that was read; None:
         those of the format, and a point. Only text has one.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import pandas as pd
+    >>> from clustertrust.files import write_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "scores.csv")
+    ...     write_table(pd.DataFrame({"label": [0, 1], "score": [0.5, 0.9]}), path)
+    ...     path.read_text().split()
+    ['label,score', '0,0.5', '1,0.9']
     """
     if not isinstance(table, pd.DataFrame):
         raise TypeError(f"table is a {type(table).__name__}; give a pandas DataFrame.")

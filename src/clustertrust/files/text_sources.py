@@ -1,4 +1,4 @@
-"""Text that is read in blocks of rows: one type a column, whatever a block holds."""
+"""Text that is read in blocks of rows, with the same type for a column in every block."""
 
 from __future__ import annotations
 
@@ -33,12 +33,14 @@ class Top(NamedTuple):
     rows : the line itself, if it is a row
     has_names : whether the columns have names
     as_is : whether `names` are the fields of the line
+    note : on names that occur twice
     """
 
     names: list[str]
     rows: bytes
     has_names: bool
     as_is: bool
+    note: str = ""
 
 
 class CsvSource(FrameSource):
@@ -68,8 +70,9 @@ class CsvSource(FrameSource):
         if not delimited.has_names(first, reading.header):
             head = head.removeprefix(codecs.BOM_UTF8)
             return Top([str(j) for j in range(len(first))], head, has_names=False, as_is=False)
-        names = [f"{UNNAMED}0"] * text.layout.unnamed + stripped(first)
-        return Top(names, b"", has_names=True, as_is=names == first)
+        names, note = delimited.distinct([f"{UNNAMED}0"] * text.layout.unnamed + first)
+        names = stripped(names)
+        return Top(names, b"", has_names=True, as_is=names == first, note=note)
 
     @property
     def top(self) -> Top:
@@ -83,7 +86,9 @@ class CsvSource(FrameSource):
         notes: list[str | Message] = [*text.layout.notes]
         with named_errors(str(text.path), self.format):
             first, options = self._first(text)
-        has_names = self.top.has_names
+        top = self.top
+        has_names = top.has_names
+        notes += [top.note] * bool(top.note)
         if not has_names and self.reading.header is None:
             notes.append(delimited.WITHOUT_NAMES)
         if "decimal" in options and not self.reading.has_marks:

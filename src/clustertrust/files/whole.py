@@ -51,10 +51,10 @@ def read_json(source: Any, reading: Reading, *, lines: bool) -> Table:
         parsed = lists[0] if len(lists) == 1 else parsed
     if isinstance(parsed, dict) and all(isinstance(value, list) for value in parsed.values()):
         if len({len(value) for value in parsed.values()}) > 1:
-            raise TableError("holds lists of different lengths; give one record a point.")
+            raise TableError("holds lists of different lengths; give one record per point.")
         return Table(pd.DataFrame(parsed))
     if not isinstance(parsed, list) or not all(isinstance(record, dict) for record in parsed):
-        raise TableError('holds no list of records; give one object a point, such as [{"x": 1}].')
+        raise TableError('holds no list of records; give one object per point, such as [{"x": 1}].')
     columns = {name for record in parsed for name in record}
     # Records without a key of another get a gap there.
     check_memory(needed(len(parsed), len(parsed) * len(columns)), f"{len(columns):,} keys")

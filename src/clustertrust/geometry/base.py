@@ -72,7 +72,7 @@ class Geometry(BaseEstimator):
     name : what `geometry_method_` says
     takes_metric : whether the metric of `CAKE` is used
     has_coordinates : whether distances are those of the coordinates, so that Gaussians fit them
-    in_blocks : whether `measure_totals` can do with sums over blocks of rows, for data larger than
+    in_blocks : whether `measure_totals` works with sums over blocks of rows, for data larger than
         memory and Dask data
     """
 
@@ -132,7 +132,7 @@ class Geometry(BaseEstimator):
         return f"{{metric={name!r}}}" if isinstance(name, str) else f"metric={name!r}"
 
     def check_fit(self) -> None:
-        """Raise if it cannot go with runs that are made of the same X."""
+        """Raise if it cannot be used with runs of the same X."""
         self.check()
 
     def check_points(self, X: Any, n: int) -> Any:
@@ -164,7 +164,7 @@ class Geometry(BaseEstimator):
 
     @property
     def takes_totals(self) -> bool:
-        """Whether `measure_totals` can do with sums over blocks, with these parameters."""
+        """Whether `measure_totals` works with sums over blocks, with these parameters."""
         return self.in_blocks
 
     def resolve_blocks(self) -> Geometry:
@@ -172,10 +172,10 @@ class Geometry(BaseEstimator):
         return self
 
     def check_runs(self, ensemble: Ensemble, n_features: int) -> None:
-        """Raise if it has something for each run that does not fit them; before any pass."""
+        """Raise if its parameters do not fit the runs; called before any pass."""
 
     def warn(self, X: Any, compute: Compute) -> None:
-        """Warn of what the user may not expect, such as hours of work."""
+        """Warn about what the user may not expect, such as hours of work."""
 
     def measure(self, X: Any, cells: Cells, ensemble: Ensemble, compute: Compute) -> Dissimilarity:
         """Return what gives the distances of points to all clusters.

@@ -75,7 +75,7 @@ class Graph(MetricGeometry):
         return self.has_weights or self.used_metric.is_precomputed
 
     def check(self) -> None:
-        """Raise for numbers below 1, and for options that given weights leave no use for."""
+        """Raise for numbers below 1, and for options that are not used with given weights."""
         super().check()
         check_flag("weights", self.weights)
         check_flag("paths", self.paths)
@@ -104,7 +104,7 @@ class Graph(MetricGeometry):
             )
 
     def check_precomputed(self, X: Any) -> None:
-        """Raise for a number of neighbours that a sparse graph has no use for."""
+        """Raise for a number of neighbours, which a sparse graph does not use."""
         if sparse.issparse(X):
             self._refuse_neighbors("X is a sparse graph, all of whose links count")
 

@@ -113,7 +113,7 @@ def silhouettes(
     X : (n, d) array, CSR matrix or frame; (n, n) distances, values of a kernel or weights of links
     labels : Ensemble, list of R label vectors, or array or DataFrame of shape (n, R)
     geometry : str or Geometry
-        What stands for the distance to a cluster; see :class:`clustertrust.CAKE`.
+        How the distance from a point to a cluster is measured; see :class:`clustertrust.CAKE`.
     metric : str, function or :class:`~clustertrust.Metric`
         For "exact" and "graph".
     n_jobs : int, optional

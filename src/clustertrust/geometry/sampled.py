@@ -42,7 +42,7 @@ class Sampled(Geometry):
         self.n_members = n_members
 
     def check(self) -> None:
-        """Raise for a number of members that is none."""
+        """Raise for an invalid number of members."""
         check_count("n_members", self.n_members, at_least=2, at_most=MOST)
 
     def try_on(self, X: Any) -> None:

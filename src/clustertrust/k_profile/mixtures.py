@@ -1,6 +1,6 @@
 """X and partitions → how well Gaussian mixtures that start there explain the points.
 
-Silhouettes and k-means speak of equal spheres. A mixture gives each cluster its own size, and
+Silhouettes and k-means assume equal spheres. A mixture gives each cluster its own size, and
 according to its covariances its own spread and shape, and pays for every parameter. Where points
 lie far out, Student's t takes the place of the Gaussian, so that outliers need no cluster of their
 own. The criterion is the integrated classification likelihood (ICL) per point: the mean log density
@@ -135,7 +135,7 @@ def _moments(plane: Plane, labels: Ints) -> Moments:
 
 
 def _fit(plane: Plane, start: Moments, covariance: str, *, heavy: bool = False) -> Explained:
-    """Take EM steps from the clusters of the start until the likelihood hardly grows."""
+    """Take EM steps from the clusters of the start until the likelihood barely grows."""
     moments = start
     k, p = moments.means.shape
     (prior, _), last = common_covariance(moments, FLAT), -np.inf

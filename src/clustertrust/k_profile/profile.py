@@ -1,4 +1,4 @@
-"""The data at each k, the signals that speak for a k, and the comparison with one cloud.
+"""The data at each k, the signals that support a k, and the comparison with one cloud.
 
 No single index finds the number of clusters everywhere. Here few signals that fail in different
 ways give each k a probability (`combine`), and surrogates without clusters say whether there is
@@ -115,13 +115,13 @@ def choose_k(
     effort : {"quick", "full"}
         How surrogates are compared. "quick": 400 points of the data and of each surrogate,
         clustered once with up to four of the k, by mean silhouettes. "full": every surrogate is
-        scored as the data are, by mean scores; this costs some forty times as much as the data.
+        scored as the data are, by mean scores; this takes about forty times as long as the data.
     n_surrogates : int
         B, number of surrogates of each family: the same for all k.
     level : float
         Some k stands out if the largest p-value, over the whole range of k, is at most this.
     max_points : int or None
-        From more points, a random sample of this size is scored. None: all points are scored.
+        If there are more points, a random sample of this size is scored. None: all are scored.
 
     Returns
     -------

@@ -230,7 +230,7 @@ class KProfile:
     def report(
         self, path: str | Path, *, view: Any = None, labels: Any = None, title: str | None = None
     ) -> None:
-        """Write one HTML page: the evidence by k, the gate, and the data at each candidate.
+        """Write an HTML page: the evidence by k, the test for structure, the data at each k.
 
         Parameters
         ----------

@@ -76,7 +76,7 @@ def why_no_mixture(settings: Settings) -> str | None:
         return "there are no coordinates to fit Gaussians in"
     for method in settings.recipe.methods:
         if not method.is_round:
-            return f"clusters of {method.name} may have any shape, those of a mixture are round"
+            return f"clusters of {method.name} may have any shape, but those of a mixture are round"
     return None
 
 

@@ -44,10 +44,10 @@ def _choose() -> ModuleType:
 
 def _announce_compiling(module: ModuleType) -> None:
     """Tell a person at a terminal why the first fit takes longer: no kernel is in Numba's cache."""
-    folder = module.meet.stats.cache_path
+    folder = module.lay_out.stats.cache_path
     is_watched = sys.stderr is not None and os.isatty(2)
     if is_watched and not (folder and any(Path(folder).glob("*.nbi"))):
         print(  # noqa: T201
-            "clustertrust: compiling the inner loops, once per installation (about 10 s) …",
+            "clustertrust: compiling the inner loops, once on this computer (about 8 s) …",
             file=sys.stderr,
         )

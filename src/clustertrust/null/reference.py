@@ -53,7 +53,7 @@ def p_value(value: float | Floats, null: Floats) -> Any:
 
 
 def p_text(p: float, n_surrogates: int) -> str:
-    """Return a p-value as text; the smallest that so many surrogates can show is a limit."""
+    """Return a p-value as text; the smallest that this many surrogates can show is a limit."""
     return f"p {'at most' if p <= 1 / (n_surrogates + 1) + 1e-12 else '='} {p:.2g}"
 
 
@@ -283,8 +283,8 @@ def null_reference(
     level : float
         The data are called structured if the largest p-value is at most this.
     max_points : int or None
-        From more points, a random sample of this size is scored, and the surrogates have its size.
-        None: all points are scored.
+        If there are more points, a random sample of this size is scored, and the surrogates have
+        its size. None: all points are scored.
 
     Returns
     -------

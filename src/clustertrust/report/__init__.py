@@ -42,7 +42,7 @@ from clustertrust.report.examples import (
     nearest_rivals,
     text_column,
 )
-from clustertrust.report.opening import next_steps, score_shares, structure, verdict
+from clustertrust.report.opening import audit_verdict, next_steps, score_shares, structure, verdict
 from clustertrust.report.packing import pack, pack_codes, pack_index
 from clustertrust.report.page import render
 from clustertrust.report.pictures import pack_pictures
@@ -239,13 +239,16 @@ def build_report(
     looked_at = np.array([*rows, *([] if suspects is None else suspects)], dtype=np.int64)
     values = None if moments is None else pack_values(matrix, columns, moments, codes, shown)
     everywhere = [] if values is None or drawn is not None else values["columns"]
-    own = [] if original is None else pack_original(original, hidden, everywhere)
+    clustered = {*columns, *(card["name"] for card in cards if card["used"])}
+    own = [] if original is None else pack_original(original, hidden, everywhere, clustered)
     return {
         "title": "Which assignments can be trusted?" if title is None else str(title),
         "threshold": at.threshold,
         "threshold_origin": _origin(at),
-        "verdict": verdict(at, wording, suspects is not None),
-        "structure": structure(at),
+        "verdict": verdict(at, wording)
+        if suspects is None
+        else audit_verdict(len(suspects), len(scores)),
+        "structure": structure(at) if suspects is None else "audit",
         "quoted": [str(text) for text in options.get("quoted", ())],
         "chance": at.chance,
         "score_shares": score_shares(scores, options.get("null_scores")),
@@ -257,7 +260,7 @@ def build_report(
         "roles": count_roles(plan, columns, original),
         "examples": examples,
         "rivals": nearest_rivals(others.get("rival"), codes, k),
-        "text_column": text_column(original),
+        "text_column": text_column(original, {column["name"] for column in own}),
         "names": clusters.rename(options.get("names")),
         "n": len(numeric),
         "clusters": clusters.texts,

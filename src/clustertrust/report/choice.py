@@ -23,7 +23,7 @@ from clustertrust.storage import write_text
 # Points of a small picture, and clusters with a colour of their own
 MOST_POINTS, COLORS = 1000, 8
 # The chart on a wide screen and on a phone: letters are as large on both
-WIDE, NARROW = (900, 300), (330, 240)
+WIDE, NARROW = (760, 280), (330, 240)
 LEFT, BOTTOM, TOP, RIGHT = 34, 42, 10, 6
 SIDE = 260
 
@@ -97,7 +97,7 @@ def render_choice(choice: Choice, title: str) -> str:
 
 def _legend(choice: Choice) -> str:
     """Return the names of the bars and of the lines, each with its look."""
-    bars = [("best", "recommended")]
+    bars = [("best", "recommended")] * (choice.best in choice.n_clusters)
     bars += [("plausible", "plausible")] * (len(set(choice.plausible) - {choice.best, 1}) > 0)
     marks = [(f'<rect class="{kind}" width="14" height="10" y="1"/>', name) for kind, name in bars]
     marks += [
@@ -181,11 +181,13 @@ def _side_by_side(choice: Choice) -> str:
         picture = _svg(SIDE, SIDE, said, dots)
         caption = f"<b>{one.n_clusters} clusters</b> {html.escape(one.caption)}"
         figures.append(f"<figure>{picture}<figcaption>{caption}</figcaption></figure>")
+    most = max(one.n_clusters for one in choice.candidates)
+    repeat = f" Colours repeat after {COLORS} clusters." if most > COLORS else ""
     return (
         '<section class="card" aria-labelledby="side-title">'
         '<h2 id="side-title">The data at the most probable numbers</h2>'
         f'<div class="side">{"".join(figures)}</div>'
-        f'<p class="hint">{html.escape(choice.view.origin)} Colours repeat after {COLORS}.</p>'
+        f'<p class="hint">{html.escape(choice.view.origin)}{repeat}</p>'
         "</section>"
     )
 
@@ -198,7 +200,8 @@ def _svg(width: int, height: int, said: str, parts: Sequence[str]) -> str:
 
 
 def _table(table: pd.DataFrame) -> str:
-    head = "".join(f'<th scope="col">{html.escape(str(name))}</th>' for name in ["k", *table])
+    names = [str(name).replace("_", " ") for name in ["k", *table]]
+    head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in names)
     rows = "".join(
         f'<tr><th scope="row">{html.escape(str(k))}</th>'
         f"{''.join(f'<td>{_cell(value)}</td>' for value in row)}</tr>"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -210,16 +210,22 @@ def check_unasked(unasked: Any, original: pd.DataFrame | None) -> list[str]:
 
 
 def pack_original(
-    original: pd.DataFrame, unasked: Sequence[str], values: Sequence[str]
+    original: pd.DataFrame,
+    unasked: Sequence[str],
+    values: Sequence[str],
+    clustered: Collection[str],
 ) -> list[dict[str, Any]]:
     """Pack the columns of the user's own table as text: names, and what stands in each row.
 
     The review does not show those `unasked`. Where they would take too much room, columns of
     numbers among the `values` that the page has of every point are taken from there, with
-    seven digits, and columns that still find no room are left out.
+    seven digits, and columns that still find no room are left out. Of too many columns, those that
+    were not `clustered` come first: nothing else on the page shows them.
     """
     n = max(1, len(original))
-    shown = original.iloc[:, : min(MOST_ORIGINAL, MOST_CELLS // n)]
+    names = [str(name) for name in original.columns]
+    first = sorted(range(len(names)), key=lambda j: names[j] in clustered)
+    shown = original.iloc[:, sorted(first[: min(MOST_ORIGINAL, MOST_CELLS // n)])]
     room = max(LEAST_BYTES, BYTES - BYTES_A_POINT * n)
     packed: dict[int, dict[str, Any]] = {}
     # Those that the values have come last.
@@ -227,7 +233,7 @@ def pack_original(
     for j in order:
         name, column = str(shown.columns[j]), shown.iloc[:, j].astype(object)
         of_values = values.index(name) if name in values else None
-        head = {"name": name, "unasked": name in unasked}
+        head = {"name": name, "unasked": name in unasked, "used": name in clustered}
         texts = column.where(column.notna(), "").astype(str).tolist()
         # A sample tells whether it is worth the time.
         sample = len(json.dumps(pack_index(pd.Index(texts[:1000], dtype=object))))

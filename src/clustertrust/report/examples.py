@@ -4,6 +4,7 @@ with the lowest scores.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -86,13 +87,17 @@ def nearest_rivals(rivals: Ints | None, codes: Ints, k: int) -> list[list[float]
     return found
 
 
-def text_column(original: pd.DataFrame | None) -> str | None:
-    """Return the column whose texts say most about a row: the longest on average; None: none."""
+def text_column(original: pd.DataFrame | None, packed: Collection[str]) -> str | None:
+    """Return the column whose texts say most about a row: the longest on average; None: none.
+
+    It is one of those that the page holds, `packed`.
+    """
     best, length = None, float(LONG)
     for j in range(0 if original is None else original.shape[1]):
         assert original is not None
         column = original.iloc[:LOOK_AT, j]
-        if pd.api.types.is_numeric_dtype(column) or is_categories(column):
+        numeric = pd.api.types.is_numeric_dtype(column)
+        if str(original.columns[j]) not in packed or numeric or is_categories(column):
             continue
         texts = column.dropna().astype(str)
         mean = float(texts.str.len().mean()) if len(texts) else 0.0

@@ -19,8 +19,8 @@ BINS = 40
 # Clusters and columns that are named in a step
 NAMED = 3
 UNTESTED = (
-    "Not tested for structure: these scores were not compared with data without clusters. "
-    "CAKE and clustertrust score do so when they cluster the data, and report it."
+    "Not tested for structure: these scores were not compared with those of data without clusters. "
+    "CAKE and clustertrust score do that when they cluster the data."
 )
 
 
@@ -33,11 +33,17 @@ def structure(at: Cut) -> str:
     return "weak" if at.share <= WEAK_STRUCTURE else "clear"
 
 
-def verdict(at: Cut, wording: Wording, is_audit: bool) -> str:
-    """Return whether there is structure, in words; an audit asks another question."""
-    if at.verdict is not None:
-        return at.verdict.render(wording)
-    return "" if is_audit else UNTESTED
+def verdict(at: Cut, wording: Wording) -> str:
+    """Return whether there is structure, in words."""
+    return UNTESTED if at.verdict is None else at.verdict.render(wording)
+
+
+def audit_verdict(n_suspected: int, n: int) -> str:
+    """Return how many labels look wrong, in words: what an audit asks instead."""
+    if n_suspected == 0:
+        return "No label looks wrong."
+    looks = "label looks" if n_suspected == 1 else "labels look"
+    return f"{n_suspected:,} of {n:,} {looks} wrong."
 
 
 def score_shares(scores: Floats, null_scores: Any) -> dict[str, list[float]] | None:
@@ -94,10 +100,12 @@ def next_steps(
     if single:
         hold = "holds one row" if len(single) == 1 else "hold one row each"
         what = "Cluster" if len(single) == 1 else "Clusters"
-        steps.append(_step(f"{what} {_listed(single)} {hold}: look at it, or use fewer clusters."))
+        them = "it" if len(single) == 1 else "them"
+        text = f"{what} {_listed(single)} {hold}: look at {them}, or use fewer clusters."
+        steps.append(_step(text))
     n = min(REVIEWED, int((~np.isnan(scores)).sum()))
     if kind != "none" and n and not n_suspected:
-        text = f"Review {n} rows by hand, drawn at random: the page tells how many are right."
+        text = f"Review {n} rows by hand, drawn at random, to see what share is right."
         steps.append(_step(text, "review", n))
     return steps
 
@@ -107,5 +115,7 @@ def _step(text: str, to: str = "", rows: int = 0) -> dict[str, Any]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(names[:NAMED]) + more
+    if len(names) == 1:
+        return names[0]
+    last = f"{len(names) - NAMED} more" if len(names) > NAMED else names[-1]
+    return f"{', '.join(names[: min(NAMED, len(names) - 1)])} and {last}"

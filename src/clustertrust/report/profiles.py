@@ -45,6 +45,8 @@ class Moments:
         """(k, d) mean of each column in each cluster, NaN where it has no value."""
         with np.errstate(invalid="ignore"):
             means: Floats = self.sums[:-1] / self.n[:-1] + self.shift
+            # What is left of a mean of 0 by rounding
+            means[np.abs(means) <= 1e-12 * np.abs(self.shift)] = 0.0
         return means
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -13,8 +14,8 @@ from clustertrust.reasons import SENTENCES, error_text, lies_near
 
 # What stability is, by agreement; {} is what was counted.
 STABILITY = {
-    "element-centric": "points that its clusters in two runs share, of the larger one, on average "
-    "over {}",
+    "element-centric": "overlap of its clusters in two runs, as a share of the larger one, on "
+    "average over {}",
     "given": "share of {} that agree with the given label",
     "jaccard": "how much its clusters in two runs overlap, on average over {}",
     "matching": "share of {} that put it into the same cluster",
@@ -92,6 +93,11 @@ class Explanation:
     assigned: int | None = None
     unassigned: str = "skip"
     by_name: bool = field(default=False, compare=False)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the same sentences."""
+        lines = "<br>".join(map(html.escape, str(self).splitlines()))
+        return f'<div style="max-width:78ch">{lines}</div>'
 
     def __str__(self) -> str:
         label = "no cluster" if self.label is None else f"cluster {self.label}"

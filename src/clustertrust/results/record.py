@@ -49,9 +49,10 @@ class Confidence(Record):
     scores : (n,) CAKE score in [0, 1]
     stability : (n,) c, the share of run pairs that agree on the point
     geometry : (n,) S̃, mean minus spread of its silhouette over the runs
-    silhouette_mean, silhouette_std : (n,)
-    standard_errors : (n,) standard error of `scores` over other runs: the jackknife, and runs of a
-        kind not seen yet; 0 only where the score is 0 and other runs would rarely raise it
+    silhouette_mean, silhouette_std : (n,) of its silhouettes over the runs
+    standard_errors : (n,) standard error of `scores` over other runs: the jackknife, and an
+        allowance for solutions that no run has found yet; 0 only where the score is 0 and other
+        runs would rarely raise it
     persistence : (n,) share of its posterior that the label keeps when each cluster may take its
         own spread and shape; None if the score does not use it
     second_opinions : (n,) share of the runs of other methods that give the same label, likewise
@@ -259,7 +260,7 @@ class Confidence(Record):
         return () if self.chance is None else tuple(self.chance.quantiles)
 
     def findings(self) -> dict[str, Any]:
-        """Return what a page begins with beside the scores; an audit has some."""
+        """Return what a page shows before the scores; only an audit has some."""
         return {}
 
     def _page_settings(self) -> dict[str, Any]:

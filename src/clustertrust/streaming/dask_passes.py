@@ -89,7 +89,7 @@ class DaskReader(BlockReader):
         if len(labels) != self.n_rows:
             raise ValueError(
                 f"X has {self.n_rows} points and labels has {len(labels)}; both must describe the "
-                "same."
+                "same points."
             )
         labels = array.asarray(labels).rechunk((tuple(self.sizes), labels.shape[1]))
         return list(labels.to_delayed()[:, 0])

@@ -56,7 +56,7 @@ class BlockReader(ABC):
 
 
 def reader_of(source: Source, n_runs: Any, n_jobs: int | None, verbose: bool) -> LocalReader:
-    """Return the blocks of a table, of a size for so many runs."""
+    """Return the blocks of a table, of a size for this many runs."""
     runs = int(n_runs) if isinstance(n_runs, numbers.Integral) else 20
     return LocalReader(
         source, rows_of_block(source.n_features, runs), count_threads(n_jobs), verbose=verbose

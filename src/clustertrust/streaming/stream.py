@@ -45,7 +45,7 @@ SAMPLE_POINTS = 100_000
 MOST_STEPS = 10
 # Of the mean variance of the columns, as in scikit-learn's KMeans.
 SHIFT_TOLERANCE = 1e-4
-# Rows of a mini-batch, whatever the blocks are.
+# Rows of a mini-batch, for blocks of any size.
 BATCH_ROWS = 8192
 
 

@@ -88,7 +88,7 @@ def gaussian(X: Floats) -> Draw:
     """Draw from one Gaussian, with exactly the mean and the covariance of the data.
 
     X - mean = P S Vᵀ, P (n, rank) orthonormal. If X is Gaussian, P is uniform among such matrices
-    with columns of mean 0, whatever S and V are. A surrogate has its own P, and S and V of the
+    with columns of mean 0, for any S and V. A surrogate has its own P, and S and V of the
     data, so data and surrogates are exchangeable and the p-value is exact.
     """
     cloud = _principal_axes(X)
@@ -115,8 +115,8 @@ def hull(X: Floats) -> Draw:
     """Keep the corners of the convex hull of the data, and draw all other points uniformly in it.
 
     If the data are uniform in a convex shape, then given the corners of their hull all other points
-    are uniform in the hull: data and surrogates are exchangeable, and the p-value is exact whatever
-    the shape. In a hull drawn anew without these corners it would be too small, since the hull of a
+    are uniform in the hull: data and surrogates are exchangeable, and the p-value is exact for any
+    shape. In a hull drawn anew without these corners it would be too small, since the hull of a
     sample lacks the tips of the shape.
     """
     cloud = _principal_axes(X)

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from clustertrust._types import Floats, Ints
+from clustertrust._validation.frames import check_whole_numbers
 from clustertrust.tables.column import ColumnPlan, numbers_of
 from clustertrust.tables.values import (
     ENOUGH,
@@ -42,6 +43,8 @@ from clustertrust.tables.words import (
 MOST_CATEGORIES = 50
 # Different texts of a column named as an id; fewer are groups.
 FEW_IDS = 12
+# Letters of an id, on average over a column; longer texts do not name rows.
+LONGEST_ID = 60
 # Share of the steps from row to row that are 1, where a column counts rows.
 GROUPED = 0.85
 # Share of the different texts that occur once or have several words, in a column of free text.
@@ -51,7 +54,11 @@ AS_NUMBERS = 0.9
 # Share of limits such as <0.5 among them; more are groups.
 MOST_LIMITS = 0.5
 
+# Floats hold all integers up to it.
+LARGEST = 2.0**53
+
 ANSWER = "its name says that it is the answer, not a measurement"
+TOO_LONG = "its integers have more digits than floats can hold, as those of ids do"
 SPLIT = "it says which rows are for training and which for testing"
 
 COUNTING = (
@@ -166,6 +173,8 @@ def _number(source: Source, number_format: NumberFormat) -> ColumnPlan:
     plan = replace(plan, missing=sentinels, n_missing=len(values) - len(there))
     if there.size == 0:
         return replace(plan, kind="empty", use="ignored", reason="it has no values")
+    if np.median(np.abs(there)) > LARGEST and _lose_digits(source.column):
+        return replace(plan, kind="id", use="ignored", reason=TOO_LONG)
     kind, reason = _what_numbers_are(plan.name, there, steps, len(values), source.last)
     if kind != "number":
         return replace(plan, kind=kind, use="ignored", reason=reason)
@@ -175,6 +184,15 @@ def _number(source: Source, number_format: NumberFormat) -> ColumnPlan:
         keep = " (na=['none'] keeps it)" if set(found) - set(named) else ""
         reason = f"{shown} in {count} row{'s' * (count > 1)} is taken as missing{keep}"
     return replace(plan, reason=reason)
+
+
+def _lose_digits(column: pd.Series) -> bool:
+    """Return whether a column holds integers that floats cannot hold."""
+    try:
+        check_whole_numbers(column.to_frame())
+    except ValueError:
+        return True
+    return False
 
 
 def _missing_in(name: str, na: Sequence[str]) -> list[float]:
@@ -194,7 +212,7 @@ def _what_numbers_are(
     whole = are_whole(values)
     different = len(np.unique(values))
     # Floats beyond may hide differences.
-    if different == 1 and n > 1 and abs(values[0]) <= 2**53:
+    if different == 1 and n > 1 and abs(values[0]) <= LARGEST:
         return "constant", f"all its values are {values[0]:g}"
     if not name.strip() or name.startswith("Unnamed: "):
         if different == len(values) and (whole or counts_rows(values, steps)):
@@ -240,7 +258,15 @@ def _text(source: Source, number_format: NumberFormat) -> ColumnPlan:
         limits, others = there[has_limit], there[~are_numbers]
         return _with_notes(plan, limits, others) if plan.use == "number" else plan
     texts = known_texts(source.column, number_format.na, words=True)
-    return _word_kind(replace(plan, n_missing=int(texts.isna().sum())), texts.dropna(), source.last)
+    plan = replace(plan, n_missing=int(texts.isna().sum()))
+    plan = _word_kind(plan, texts.dropna(), source.last)
+    if not 0.5 < are_numbers.mean() < AS_NUMBERS or plan.use != "category":
+        return plan
+    others = there[~are_numbers]
+    count, first = len(others), others.mode()[0]
+    text = f"the text {first!r}" if len(set(others)) == 1 else f"texts such as {first!r}"
+    reason = f"a category, since {count} of {len(there)} values are {text}"
+    return replace(plan, reason=f"{reason} (na={[first]!r} makes them missing)")
 
 
 def _with_notes(plan: ColumnPlan, limits: pd.Series, others: pd.Series) -> ColumnPlan:
@@ -249,8 +275,8 @@ def _with_notes(plan: ColumnPlan, limits: pd.Series, others: pd.Series) -> Colum
     if len(limits):
         notes.append(f"{limits.iloc[0]!r} and the like are taken as the number after it")
     if len(others):
-        verb = "text such as {!r} is" if len(others) == 1 else "texts such as {!r} are"
-        notes.append(f"{len(others)} {verb.format(others.iloc[0])} taken as missing")
+        text = "1 text, {!r}, is" if len(others) == 1 else f"{len(others)} texts such as {{!r}} are"
+        notes.append(f"{text.format(others.iloc[0])} taken as missing")
     return replace(plan, reason="; ".join(filter(None, notes)))
 
 
@@ -261,7 +287,9 @@ def _word_kind(plan: ColumnPlan, texts: pd.Series, last: bool) -> ColumnPlan:
     if len(levels) == 1 and n > 1:
         return replace(plan, kind="constant", reason=f"all its values are {levels[0]!r}")
     if len(levels) == n and n > 2:
-        return replace(plan, kind="id", reason="another text in every row")
+        # Paragraphs and pictures differ in every row too, and name none.
+        kind = "id" if texts.str.len().mean() <= LONGEST_ID else "text"
+        return replace(plan, kind=kind, reason="another text in every row")
     if words[-1:] and words[-1] in IDS and len(levels) > FEW_IDS:
         return replace(plan, kind="id", reason="its name says that it is an id")
     if _is_named_as_answer(words, last):

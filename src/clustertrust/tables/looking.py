@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,18 +15,16 @@ from clustertrust.tables.doubts import with_doubts
 from clustertrust.tables.kinds import COUNTING, ColumnChoices, NumberFormat, Source, kind_of
 from clustertrust.tables.plan import (
     ENCODINGS,
-    LEFT_OUT,
     MISSING_RULES,
     SCALES,
     TablePlan,
     override,
 )
 from clustertrust.tables.problems import Problem
-from clustertrust.tables.rows import DRAWN, HEAD, LookedAt
+from clustertrust.tables.rows import DRAWN, HEAD, LookedAt, odd_rows
 from clustertrust.tables.siblings import treated_alike
 from clustertrust.tables.units import with_scale
 from clustertrust.tables.values import (
-    as_numbers,
     decimal_of,
     is_number,
     known_texts,
@@ -46,8 +43,6 @@ COPIES = 0.01
 WIDE = 1000
 # Columns miss as many values as another if their shares differ by less.
 SAME_GAPS = 0.1
-TOTALS = {"total", "totals", "grand total", "sum", "subtotal", "average", "mean", "all", "overall"}
-TOTALS |= {"summe", "gesamt", "insgesamt", "mittelwert", "durchschnitt"}
 
 
 def look(
@@ -231,48 +226,6 @@ def _decimal(frame: pd.DataFrame, choices: ColumnChoices) -> str:
     return "," if "," in marks and "." not in marks else "."
 
 
-# Rows
-
-
-def odd_rows(frame: pd.DataFrame, number_format: Any) -> list[tuple[int, str]]:
-    """Return positions and reasons of rows that are no points: first units, last totals."""
-    text = [j for j, kind in enumerate(frame.dtypes) if not pd.api.types.is_numeric_dtype(kind)]
-    if not text or len(frame) < 4:
-        return []
-    rows = [(0, f"{LEFT_OUT}units")] if _has_units(frame, text, number_format) else []
-    for row in range(len(frame) - 1, max(len(frame) - 4, 0), -1):
-        cells = known_texts(frame.iloc[row, text].astype(object)).dropna().str.casefold()
-        if not any(cell.rstrip(":") in TOTALS for cell in cells):
-            break
-        others = frame.iloc[: len(frame) - 3, text].astype(str).apply(lambda c: c.str.casefold())
-        # Then it is a word of the table's own.
-        if others.isin(TOTALS).any(axis=None):
-            break
-        rows.append((row, f"{LEFT_OUT}total row"))
-    return sorted(rows)
-
-
-def _has_units(frame: pd.DataFrame, text: Sequence[int], number_format: Any) -> bool:
-    """Return whether the first row holds units: only it keeps columns from being numbers."""
-    changed = 0
-    for j in text:
-        texts = known_texts(frame.iloc[:, j], number_format.na)
-        rest = texts.iloc[1:].dropna()
-        are_numbers = as_numbers(
-            rest.head(200), number_format.decimal, number_format.thousands
-        ).notna()
-        if rest.empty or not are_numbers.all():
-            continue
-        first = texts.iloc[0]
-        if not isinstance(first, str):
-            continue
-        if as_numbers(texts.iloc[:1], number_format.decimal, number_format.thousands).notna().all():
-            return False
-        changed += 1
-    numbers = [j for j in range(frame.shape[1]) if j not in set(text)]
-    return changed >= 1 and bool(frame.iloc[0, numbers].isna().all())
-
-
 # What is wrong
 
 
@@ -309,6 +262,12 @@ def _problems(
             problems.append(Problem(Message(f"{{use=}}{literal(problem)}", {"use": column.name})))
     if problems:
         return problems
+    if not plan.used and len(names) == 1 and " " in names[0].strip():
+        text = Message(
+            "If it has several, put commas or tabs between them, and quotes around values that "
+            "hold blanks."
+        )
+        return [Problem(text.after(f"The table was read as one column, {names[0]!r}. "))]
     if not plan.used:
         reasons = "; ".join(f"{c.name}: {c.reason or c.kind}" for c in plan.columns[:12])
         usable = [c for c in plan.columns if c.override_hint and c.kind not in ("id", "constant")]
@@ -328,8 +287,8 @@ def _few_values(plan: TablePlan, frame: pd.DataFrame) -> list[Problem]:
     values = plan.apply(frame).drop_duplicates()
     if len(frame) <= 2 * FEW or len(values) > FEW or len(plan.columns) == 1:
         return []
-    ignored = [c.name for c in plan.columns if c.use == "ignored"]
-    others = f" Not used: {', '.join(ignored[:12])}." if ignored else ""
+    ignored = [f"{c.name} ({c.reason})" for c in plan.columns if c.use == "ignored"]
+    others = f" Not used: {listed(ignored, 12)}." if ignored else ""
     text = (
         f"Only the column {column.name!r} with {len(values)} different values is left: the "
         f"clusters would be its values, each with a score of 1.{others}"
@@ -345,15 +304,15 @@ def _warnings(plan: TablePlan, frame: pd.DataFrame) -> list[str]:
     """Return what a user should not overlook."""
     n = max(len(frame), 1)
     loud = [
-        f"{column.name} {column.n_missing / n:.0%}"
+        f"{column.name} ({column.n_missing / n:.0%})"
         for column in plan.used
         if column.n_missing > LOUD * n
     ]
     warnings = []
     if loud and plan.missing not in ("drop", "skip"):
         warnings.append(
-            f"More than {LOUD:.0%} of the values are missing in {', '.join(loud[:12])}; scores "
-            "rest on what was put in their place."
+            f"More than {LOUD:.0%} of the values are missing in {listed(loud, 12)}; scores depend "
+            "on what was filled in."
         )
     X = plan.apply(frame)
     forms = len(X.drop_duplicates()) if len(X) >= 100 else len(X)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from clustertrust._validation.arguments import check_choice
 from clustertrust._validation.frames import check_whole_numbers
 from clustertrust.tables.column import ColumnPlan, column_from_json, numbers_of, one_hot
 from clustertrust.tables.problems import Problem
+from clustertrust.tables.rows import LEFT_OUT
 from clustertrust.tables.stored import check_keys
 from clustertrust.tables.values import as_categories, is_number, listed
 
@@ -27,10 +29,11 @@ from clustertrust.tables.values import as_categories, is_number, listed
 # Gower's distance takes them.
 ENCODINGS = ("auto", "onehot", "drop", "match")
 MISSING_RULES = ("auto", "mean", "drop", "skip")
-LEFT_OUT = "left out: "  # what the reasons of rows that are not clustered begin with
 MISSING_VALUES = f"{LEFT_OUT}missing values"
 # Why a person should check a column that may be what clusters are compared with.
 KNOWN_ANSWER = "it may be the known answer, and is used like the others"
+# A parameter in a reason, such as (scale='none' keeps them).
+_OPTION = re.compile(r"\((na|scale)=(\[.*?\]|'.*?') (?=keeps|makes|scales)")
 # Columns that a notebook lists, and its words for what is done with them
 MOST_SHOWN = 30
 _USED_AS = {"ignored": "not clustered", "id": "names the rows"}
@@ -93,9 +96,7 @@ class Columns(NamedTuple):
 
 def in_words(reason: str, wording: Wording) -> str:
     """Return a reason of a plan, which is stored as text, with its option in these words."""
-    for name, value in (("na", "['none']"), ("scale", "'none'"), ("scale", "'standard'")):
-        reason = reason.replace(f"({name}={value} ", f"({wording(name, value)} ")
-    return reason
+    return _OPTION.sub(lambda option: f"({wording(option[1], option[2])} ", reason)
 
 
 @dataclass(frozen=True)

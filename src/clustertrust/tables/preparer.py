@@ -20,10 +20,10 @@ from clustertrust.tables.encoders import encoded_by, fit_encoders
 from clustertrust.tables.given import given_plan, plan_of_numbers
 from clustertrust.tables.kinds import ColumnChoices
 from clustertrust.tables.learning import DaskTable, Looked, placed, totals_of, with_totals
-from clustertrust.tables.looking import look_at, odd_rows
+from clustertrust.tables.looking import look_at
 from clustertrust.tables.plan import TablePlan
 from clustertrust.tables.problems import TablePlanError
-from clustertrust.tables.rows import LookedAt, draw_rows
+from clustertrust.tables.rows import LookedAt, draw_rows, odd_rows
 from clustertrust.tables.scales import (
     ColumnTotals,
     Measures,

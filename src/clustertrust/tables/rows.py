@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from clustertrust._types import Floats, Ints
+from clustertrust.tables.values import as_numbers, known_texts
 
 # Rows at the start, rows drawn from the others, and rows at the end, where totals stand.
 HEAD, DRAWN, TAIL = 5000, 5000, 3
+# What the reasons of rows that are not clustered begin with.
+LEFT_OUT = "left out: "
 
 
 class LookedAt(NamedTuple):
@@ -110,3 +113,48 @@ def in_pieces(arrays: Iterable[Floats], size: int) -> Iterator[Floats]:
         held, count = [whole[end:]], count - end
     if count:
         yield held[0] if len(held) == 1 else np.concatenate(held)
+
+
+# Rows that are no points
+
+TOTALS = {"total", "totals", "grand total", "sum", "subtotal", "average", "mean", "all", "overall"}
+TOTALS |= {"summe", "gesamt", "insgesamt", "mittelwert", "durchschnitt"}
+
+
+def odd_rows(frame: pd.DataFrame, number_format: Any) -> list[tuple[int, str]]:
+    """Return positions and reasons of rows that are no points: first units, last totals."""
+    text = [j for j, kind in enumerate(frame.dtypes) if not pd.api.types.is_numeric_dtype(kind)]
+    if not text or len(frame) < 4:
+        return []
+    rows = [(0, f"{LEFT_OUT}units")] if _has_units(frame, text, number_format) else []
+    for row in range(len(frame) - 1, max(len(frame) - 4, 0), -1):
+        cells = known_texts(frame.iloc[row, text].astype(object)).dropna().str.casefold()
+        if not any(cell.rstrip(":") in TOTALS for cell in cells):
+            break
+        others = frame.iloc[: len(frame) - 3, text].astype(str).apply(lambda c: c.str.casefold())
+        # Then it is a word of the table's own.
+        if others.isin(TOTALS).any(axis=None):
+            break
+        rows.append((row, f"{LEFT_OUT}total row"))
+    return sorted(rows)
+
+
+def _has_units(frame: pd.DataFrame, text: Sequence[int], number_format: Any) -> bool:
+    """Return whether the first row holds units: only it keeps columns from being numbers."""
+    changed = 0
+    for j in text:
+        texts = known_texts(frame.iloc[:, j], number_format.na)
+        rest = texts.iloc[1:].dropna()
+        are_numbers = as_numbers(
+            rest.head(200), number_format.decimal, number_format.thousands
+        ).notna()
+        if rest.empty or not are_numbers.all():
+            continue
+        first = texts.iloc[0]
+        if not isinstance(first, str):
+            continue
+        if as_numbers(texts.iloc[:1], number_format.decimal, number_format.thousands).notna().all():
+            return False
+        changed += 1
+    numbers = [j for j in range(frame.shape[1]) if j not in set(text)]
+    return changed >= 1 and bool(frame.iloc[0, numbers].isna().all())

@@ -150,7 +150,7 @@ class CountDisplay(Display):
         shares = [f"{share:.0%}" for share in self.outliers]
         self.ax_.bar_label(bars, shares, size="small", padding=2)
         self.ax_.set_xticks(seeds)
-        self.ax_.yaxis.get_major_locator().set_params(integer=True)
+        self.ax_.locator_params(axis="y", integer=True)
         self.ax_.set(xlabel="run", ylabel="topics", title="Number of topics over seeds")
         self._add_notes("Above the bars: share of outliers")
         self.ax_.margins(y=0.12)

@@ -156,6 +156,18 @@ def refit(topic_model: Any, embeddings: Any, *, n_runs: int = 5, random_state: i
     -------
     Ensemble
         One run for each seed; outliers are not assigned.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from sklearn.cluster import KMeans
+    >>> from sklearn.datasets import make_blobs
+    >>> from sklearn.random_projection import GaussianRandomProjection
+    >>> from clustertrust.topics import refit
+    >>> embeddings, _ = make_blobs(60, 8, centers=3, random_state=0)
+    >>> steps = {"umap_model": GaussianRandomProjection(2), "hdbscan_model": KMeans(3, n_init=1)}
+    >>> refit(SimpleNamespace(**steps), embeddings, n_runs=4).n_clusters.tolist()
+    [3, 3, 3, 3]
     """
     X = check_matrix(embeddings)
     parts = [getattr(topic_model, name, None) for name in ("umap_model", "hdbscan_model")]

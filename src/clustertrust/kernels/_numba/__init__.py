@@ -24,6 +24,7 @@ from clustertrust.kernels._numba.pairs import (
     squares,
 )
 from clustertrust.kernels._numba.scores import cell_squares, cell_sums, jackknife, moments
+from clustertrust.kernels._numba.small import lloyd, plus_plus
 from clustertrust.kernels._numba.sums import (
     add_distances,
     cluster_distances,

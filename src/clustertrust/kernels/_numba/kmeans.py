@@ -6,17 +6,24 @@ does. So a label is always that of the least `squared_length`, on every processo
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from clustertrust.kernels._numba.compiling import TILE, compiled, strictly
+from clustertrust._types import AnyFloats, Floats, Ints
+from clustertrust.kernels._numba.compiling import TILE, compiled, inlined, inner_strictly
 
 # Half the distance between 1 and the next number.
 _ROUNDING = np.float32(2.0**-24)
 # Above what is lost where numbers are too small for float32.
 _LEAST = np.float32(1e-30)
+# Of a distance: far above what is lost by adding up how centres drift.
+_SLACK = np.float32(1e-5)
+# Read for all runs while they are in the cache.
+_TILES = 8
 
 
-@strictly
+@inner_strictly
 def squared_length(x, c):  # type: ignore[no-untyped-def]
     """|x - c|², feature by feature."""
     total = 0.0
@@ -36,7 +43,7 @@ def lay_out(X, middle, scale, part, tiles, lengths):  # type: ignore[no-untyped-
     total = 0.0
     for t in range(part[0], part[1]):
         tile = tiles[t]
-        for p in range(min(TILE, n - t * TILE)):
+        for p in range(TILE if n - t * TILE > TILE else n - t * TILE):
             x = X[t * TILE + p]
             square = 0.0
             for f in range(d):
@@ -48,7 +55,7 @@ def lay_out(X, middle, scale, part, tiles, lengths):  # type: ignore[no-untyped-
     return total
 
 
-@compiled
+@inlined
 def half_squares(rows, halves, columns, out):  # type: ignore[no-untyped-def]
     """out[i, p] = halves[i] - rows[i] · columns[:, p], which is (|x - c|² - |x|²) / 2.
 
@@ -73,22 +80,24 @@ def half_squares(rows, halves, columns, out):  # type: ignore[no-untyped-def]
                 out[i3, p] -= d0 * x0 + d1 * x1 + d2 * x2 + d3 * x3
 
 
-@compiled
+@inlined
 def _two_least(tile, k, least, second, nearest):  # type: ignore[no-untyped-def]
     """The least and second least of the first k rows of a tile, and where the least is."""
+    row = tile[0]
     for p in range(TILE):
-        least[p], second[p], nearest[p] = tile[0, p], np.inf, 0
+        least[p], second[p], nearest[p] = row[p], np.inf, 0
     for c in range(1, k):
-        code = np.int32(c)
+        code, row = np.int32(c), tile[c]
         for p in range(TILE):
-            value, before = tile[c, p], least[p]
-            larger = max(value, before)
-            second[p] = min(larger, second[p])
-            nearest[p] = code if value < before else nearest[p]
-            least[p] = min(value, before)
+            value, before = row[p], least[p]
+            is_less = value < before
+            larger = before if is_less else value
+            second[p] = larger if larger < second[p] else second[p]
+            nearest[p] = code if is_less else nearest[p]
+            least[p] = value if is_less else before
 
 
-@compiled
+@inlined
 def _close_call(x, tile, p, nearest, error, lengths, centers):  # type: ignore[no-untyped-def]
     """The nearest centre by float64, of those that rounding leaves in question; first on ties."""
     c = nearest
@@ -102,99 +111,170 @@ def _close_call(x, tile, p, nearest, error, lengths, centers):  # type: ignore[n
     return best
 
 
-@compiled
-def _label_tile(points, t, run, buffers):  # type: ignore[no-untyped-def]
-    """The nearest centre of each point of tile t, into buffers[3].
+@inlined
+def _label_tile(X, which, here, run, buffers):  # type: ignore[no-untyped-def]
+    """The nearest centre of each point, and by how much a rival centre is farther, at least.
 
-    The error of a product of d numbers is at most d roundings of the product of the norms, in any
-    order; six more allow for the rounding of points, centres and `halves`.
+    `which` are the points, and `here` where they are: (d', TILE), and their norms. The error of a
+    product of d numbers is at most d roundings of the product of the norms, in any order; six more
+    allow for the rounding of points, centres and `halves`.
     """
-    X, tiles, lengths = points
+    columns, near = here
     rows, halves, sizes, centers = run
-    tile, least, second, nearest = buffers
-    half_squares(rows, halves, tiles[t], tile)
+    tile, least, second, ahead, nearest = buffers
+    half_squares(rows, halves, columns, tile)
     k = centers.shape[0]
     _two_least(tile, k, least, second, nearest)
     error = np.float32(1.1 * (X.shape[1] + 6)) * _ROUNDING
     reach = np.float32(0)
     for c in range(k):
-        reach = max(reach, sizes[c])
-    near = lengths[t * TILE : (t + 1) * TILE]
-    doubtful = 0
+        reach = sizes[c] if sizes[c] > reach else reach
+    one, two = np.float32(1), np.float32(2)
     for p in range(TILE):
-        margin = 2 * error * reach * (near[p] + reach) + 2 * _LEAST
-        doubtful += second[p] - least[p] <= margin
-    if doubtful > 0:
-        for p in range(min(TILE, X.shape[0] - t * TILE)):
-            margin = 2 * error * reach * (near[p] + reach) + 2 * _LEAST
-            if second[p] - least[p] <= margin:
-                x = X[t * TILE + p]
-                nearest[p] = _close_call(x, tile, p, nearest[p], (error, near[p]), sizes, centers)
+        length = near[p]
+        margin = two * error * reach * (length + reach) + two * _LEAST
+        apart = second[p] - least[p] - margin  # of half the squares
+        most = length * length * (one + _SLACK) + two * margin
+        other, own = two * second[p] + most, two * least[p] + most
+        both = np.sqrt(other if other > _LEAST else _LEAST) + np.sqrt(
+            own if own > _LEAST else _LEAST
+        )
+        second[p] = apart
+        ahead[p] = two * apart / both - _SLACK * both
+    for p in range(which.size):
+        if second[p] <= 0:
+            known = (error, near[p])
+            nearest[p] = _close_call(X[which[p]], tile, p, nearest[p], known, sizes, centers)
+
+
+@inner_strictly
+def _update(X, which, found, known, drift, moved):  # type: ignore[no-untyped-def]
+    """Write labels and how long they hold; add points that changed to what clusters gained."""
+    nearest, ahead = found
+    labels, until = known
+    middle, sums, counts = moved
+    changed = 0
+    for p in range(which.size):
+        i, new = which[p], nearest[p]
+        old = labels[i]
+        until[i] = ahead[p] + drift[new]
+        if old == new:
+            continue
+        changed += 1
+        labels[i] = new
+        x = X[i]
+        counts[new] += 1
+        gains = sums[new]
+        for f in range(gains.size):
+            gains[f] += np.float64(x[f]) - middle[f]
+        if old >= 0:
+            counts[old] -= 1
+            losses = sums[old]
+            for f in range(losses.size):
+                losses[f] -= np.float64(x[f]) - middle[f]
+    return changed
+
+
+@inlined
+def _choose(low, high, known, drift, chosen):  # type: ignore[no-untyped-def]
+    """The points low:high whose label may not hold, or all if these are most, and their number."""
+    labels, until = known
+    count = 0
+    for i in range(low, high):
+        chosen[count] = i
+        label = labels[i] if labels[i] > 0 else 0
+        count += not until[i] > drift[label]  # NaN: compare
+    if 2 * count > high - low:
+        count = high - low
+        for p in range(count):
+            chosen[p] = low + p
+    return count
 
 
 @compiled
-def assign(points, runs, part, labels, moved):  # type: ignore[no-untyped-def]
+def assign_tiles(points, runs, part, known, moved, scratch):  # type: ignore[no-untyped-def]
+    X, tiles, flat, lengths = points
+    active, rows, halves, sizes, centers, drifts = runs
+    labels, until = known
+    middle, sums, counts, changed = moved
+    tile, columns, least, second, ahead, near, nearest, chosen = scratch
+    buffers = (tile, least, second, ahead, nearest)
+    step = columns.size
+    for low in range(part[0], part[1], _TILES):
+        high = low + _TILES if low + _TILES < part[1] else part[1]
+        last = high * TILE if high * TILE < X.shape[0] else X.shape[0]
+        for a in range(active.size):
+            mine = (labels[active[a]], until[active[a]])
+            count = _choose(low * TILE, last, mine, drifts[a], chosen)
+            for first in range(0, count, TILE):
+                which = chosen[first : first + TILE if first + TILE < count else count]
+                start, here = which[0], (columns, near)
+                is_whole = start % TILE == 0 and which[which.size - 1] - start == TILE - 1
+                if is_whole and which.size == TILE:
+                    here = (tiles[start // TILE], lengths[start : start + TILE])
+                else:
+                    for p in range(which.size):
+                        near[p] = lengths[which[p]]
+                    for f in range(columns.shape[0]):
+                        column, offset = columns[f], f * TILE
+                        for p in range(which.size):
+                            t = which[p] // TILE
+                            column[p] = flat[t * step + offset + (which[p] - t * TILE)]
+                run = (rows[a], halves[a], sizes[a], centers[a])
+                _label_tile(X, which, here, run, buffers)
+                found, moves = (nearest, ahead), (middle, sums[a], counts[a])
+                changed[a] += _update(X, which, found, mine, drifts[a], moves)
+
+
+def assign_scratch(rows: Any, tiles: Any) -> tuple[Any, ...]:
+    """Return what `assign_tiles` writes to: for centres (A, k', d') and points in tiles."""
+    lines = np.empty((4, TILE), dtype=np.float32)
+    return (
+        np.empty((rows.shape[1], TILE), dtype=np.float32),
+        np.zeros(tiles.shape[1:], dtype=np.float32),
+        *lines,
+        np.empty(TILE, dtype=np.int32),
+        np.empty(_TILES * TILE, dtype=np.int64),
+    )
+
+
+def assign(
+    points: tuple[Any, ...],
+    runs: tuple[Any, ...],
+    part: tuple[int, int],
+    known: tuple[Any, Any],
+    moved: tuple[Any, ...],
+) -> None:
     """Labels of the nearest centres for the tiles part[0]:part[1], in all active runs.
 
     `runs`: the active ones, their centres in float32 (A, k', d') with half squares and norms
-    (A, k'), and in float64 (A, k, d). `moved`: sums of the points that a cluster gained, less those
-    that it lost (A, k, d), or none of their features, the same for their number (A, k), and how
-    many changed (A,). A tile is read once for all runs. O(n A k d), and O(d) for each change.
+    (A, k'), in float64 (A, k, d), and how far they have drifted (A, k). `known`: labels (R, n), and
+    the drift (R, n) up to which a label holds: only points beyond it are compared with the centres.
+    `moved`: sums of the points that a cluster gained, less those that it lost (A, k, d), or none of
+    their features, the same for their number (A, k), and how many changed (A,). A few tiles are
+    read for all runs while they are in the cache. O(n A k d), and O(d) for each change.
     """
-    X = points[0]
-    active, rows, halves, sizes, centers = runs
-    middle, sums, counts, changed = moved
-    tile = np.empty((rows.shape[1], TILE), dtype=np.float32)
-    least, second = np.empty(TILE, dtype=np.float32), np.empty(TILE, dtype=np.float32)
-    nearest = np.empty(TILE, dtype=np.int32)
-    for t in range(part[0], part[1]):
-        low = t * TILE
-        here = min(TILE, X.shape[0] - low)
-        for a in range(active.size):
-            run = (rows[a], halves[a], sizes[a], centers[a])
-            _label_tile(points, t, run, (tile, least, second, nearest))
-            before = labels[active[a]]
-            differ = 0
-            for p in range(here):
-                differ += before[low + p] != nearest[p]
-            if differ == 0:
-                continue
-            changed[a] += differ
-            for p in range(here):
-                old, new = before[low + p], nearest[p]
-                if old == new:
-                    continue
-                before[low + p] = new
-                x = X[low + p]
-                counts[a, new] += 1
-                gains = sums[a, new]
-                for f in range(gains.size):
-                    gains[f] += np.float64(x[f]) - middle[f]
-                if old >= 0:
-                    counts[a, old] -= 1
-                    losses = sums[a, old]
-                    for f in range(losses.size):
-                        losses[f] -= np.float64(x[f]) - middle[f]
+    X, tiles, lengths = points
+    scratch = assign_scratch(runs[1], tiles)
+    assign_tiles((X, tiles, tiles.ravel(), lengths), runs, part, known, moved, scratch)
+
+
+@inlined
+def _nearer(a, b):  # type: ignore[no-untyped-def]
+    """The smaller of two squares; b may be below 0 by rounding."""
+    b = b if b > 0.0 else 0.0
+    return a if a < b else b
 
 
 @compiled
-def candidate_sums(X, middle, centers, closest, part, sums):  # type: ignore[no-untyped-def]
-    """One step of k-means++ for all runs and the tiles part[0]:part[1].
-
-    `centers` (B (1 + c) and more, d') are, run by run, the one that was chosen last and c
-    candidates, minus `middle`, and half their squares. `closest` (B, n) is brought up to the
-    former, and sums[b, t, j] is Σ of the squared distances to the nearest centre if candidate j
-    were one. O(n B c d).
-    """
+def add_candidate_sums(X, middle, centers, closest, part, sums, scratch):  # type: ignore[no-untyped-def]
     rows, halves = centers
     n, d = X.shape
     each = 1 + sums.shape[2]
-    columns = np.zeros((rows.shape[1], TILE))
-    tile = np.empty((rows.shape[0], TILE))
-    squares = np.empty(TILE)
+    columns, tile, squares = scratch
     for t in range(part[0], part[1]):
         low = t * TILE
-        here = min(TILE, n - low)
+        here = TILE if n - low > TILE else n - low
         for p in range(here):
             x = X[low + p]
             square = 0.0
@@ -208,42 +288,72 @@ def candidate_sums(X, middle, centers, closest, part, sums):  # type: ignore[no-
             known = closest[b, low : low + here]
             chosen = tile[b * each]
             for p in range(here):
-                known[p] = min(known[p], max(0.0, 2 * chosen[p] + squares[p]))
+                known[p] = _nearer(known[p], 2 * chosen[p] + squares[p])
             for j in range(1, each):
                 candidate = tile[b * each + j]
                 total = 0.0
                 for p in range(here):
-                    total += min(known[p], max(0.0, 2 * candidate[p] + squares[p]))
+                    total += _nearer(known[p], 2 * candidate[p] + squares[p])
                 sums[b, t, j - 1] = total
 
 
-@compiled
-def locate(X, middle, last, closest, sums, draws):  # type: ignore[no-untyped-def]
-    """Where the squared distances of each run, added up in order, reach the values `draws` (B, c).
+def candidate_scratch(rows: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return what `add_candidate_sums` writes to: for centres (c', d')."""
+    return np.zeros((rows.shape[1], TILE)), np.empty((len(rows), TILE)), np.empty(TILE)
 
-    `sums` (B, t) are those of the tiles; `closest` (B, n) still lacks the centres `last` (B, d).
-    Returns the points (B, c), and by how little a value misses another point (B, c).
+
+def candidate_sums(
+    X: AnyFloats,
+    middle: Floats,
+    centers: tuple[Floats, Floats],
+    closest: Floats,
+    part: tuple[int, int],
+    sums: Floats,
+) -> None:
+    """One step of k-means++ for all runs and the tiles part[0]:part[1].
+
+    `centers` (B (1 + c) and more, d') are, run by run, the one that was chosen last and c
+    candidates, minus `middle`, and half their squares. `closest` (B, n) is brought up to the
+    former, and sums[b, t, j] is Σ of the squared distances to the nearest centre if candidate j
+    were one. O(n B c d).
     """
+    scratch = candidate_scratch(centers[0])
+    add_candidate_sums(X, middle, centers, closest, part, sums, scratch)
+
+
+@compiled
+def find_draws(X, middle, last, closest, sums, draws, out, gap):  # type: ignore[no-untyped-def]
     n, d = X.shape
-    out = np.empty(draws.shape, dtype=np.int64)
-    gap = np.empty(draws.shape)
     for b in range(draws.shape[0]):
         for j in range(draws.shape[1]):
             value, total, t = draws[b, j], 0.0, 0
             while t < sums.shape[1] - 1 and total + sums[b, t] < value:
                 total += sums[b, t]
                 t += 1
-            high = min((t + 1) * TILE, n)
+            high = (t + 1) * TILE if (t + 1) * TILE < n else n
             for i in range(t * TILE, high):
                 square = 0.0
                 for f in range(d):
-                    square += (X[i, f] - middle[f] - last[b, f]) ** 2
+                    difference = X[i, f] - middle[f] - last[b, f]
+                    square += difference * difference
                 before = total
-                total += min(closest[b, i], square)
+                total += _nearer(closest[b, i], square)
                 if total >= value or i == high - 1:
                     out[b, j] = i
                     below = value - before if i > 0 else np.inf
                     above = total - value if i < n - 1 else np.inf
-                    gap[b, j] = min(below, above)
+                    gap[b, j] = below if below < above else above
                     break
+
+
+def locate(
+    X: AnyFloats, middle: Floats, last: Floats, closest: Floats, sums: Floats, draws: Floats
+) -> tuple[Ints, Floats]:
+    """Where the squared distances of each run, added up in order, reach the values `draws` (B, c).
+
+    `sums` (B, t) are those of the tiles; `closest` (B, n) still lacks the centres `last` (B, d).
+    Returns the points (B, c), and by how little a value misses another point (B, c).
+    """
+    out, gap = np.empty(draws.shape, dtype=np.int64), np.empty(draws.shape)
+    find_draws(X, middle, last, closest, sums, draws, out, gap)
     return out, gap

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from clustertrust.kernels._numba.compiling import TILE, compiled
+from clustertrust.kernels._numba.compiling import TILE, compiled, inlined
 
 
-@compiled
+@inlined
 def add_squares(rows, columns, i, f, out):  # type: ignore[no-untyped-def]
     """out[i, p] += Σ (rows[i, f] - columns[f, p])² for the four rows from i and the four features
     from f on.
@@ -21,13 +21,33 @@ def add_squares(rows, columns, i, f, out):  # type: ignore[no-untyped-def]
     d0, d1, d2, d3 = rows[i + 3, f], rows[i + 3, f + 1], rows[i + 3, f + 2], rows[i + 3, f + 3]
     for p in range(TILE):
         x0, x1, x2, x3 = columns[f, p], columns[f + 1, p], columns[f + 2, p], columns[f + 3, p]
-        out[i, p] += (a0 - x0) ** 2 + (a1 - x1) ** 2 + (a2 - x2) ** 2 + (a3 - x3) ** 2
-        out[i + 1, p] += (b0 - x0) ** 2 + (b1 - x1) ** 2 + (b2 - x2) ** 2 + (b3 - x3) ** 2
-        out[i + 2, p] += (c0 - x0) ** 2 + (c1 - x1) ** 2 + (c2 - x2) ** 2 + (c3 - x3) ** 2
-        out[i + 3, p] += (d0 - x0) ** 2 + (d1 - x1) ** 2 + (d2 - x2) ** 2 + (d3 - x3) ** 2
+        out[i, p] += (
+            (a0 - x0) * (a0 - x0)
+            + (a1 - x1) * (a1 - x1)
+            + (a2 - x2) * (a2 - x2)
+            + (a3 - x3) * (a3 - x3)
+        )
+        out[i + 1, p] += (
+            (b0 - x0) * (b0 - x0)
+            + (b1 - x1) * (b1 - x1)
+            + (b2 - x2) * (b2 - x2)
+            + (b3 - x3) * (b3 - x3)
+        )
+        out[i + 2, p] += (
+            (c0 - x0) * (c0 - x0)
+            + (c1 - x1) * (c1 - x1)
+            + (c2 - x2) * (c2 - x2)
+            + (c3 - x3) * (c3 - x3)
+        )
+        out[i + 3, p] += (
+            (d0 - x0) * (d0 - x0)
+            + (d1 - x1) * (d1 - x1)
+            + (d2 - x2) * (d2 - x2)
+            + (d3 - x3) * (d3 - x3)
+        )
 
 
-@compiled
+@inlined
 def add_squares_and_root(rows, columns, i, f, out, ready):  # type: ignore[no-untyped-def]
     """The same as `add_squares`, and ready[p] = √ready[p] for another row.
 
@@ -40,10 +60,30 @@ def add_squares_and_root(rows, columns, i, f, out, ready):  # type: ignore[no-un
     d0, d1, d2, d3 = rows[i + 3, f], rows[i + 3, f + 1], rows[i + 3, f + 2], rows[i + 3, f + 3]
     for p in range(TILE):
         x0, x1, x2, x3 = columns[f, p], columns[f + 1, p], columns[f + 2, p], columns[f + 3, p]
-        out[i, p] += (a0 - x0) ** 2 + (a1 - x1) ** 2 + (a2 - x2) ** 2 + (a3 - x3) ** 2
-        out[i + 1, p] += (b0 - x0) ** 2 + (b1 - x1) ** 2 + (b2 - x2) ** 2 + (b3 - x3) ** 2
-        out[i + 2, p] += (c0 - x0) ** 2 + (c1 - x1) ** 2 + (c2 - x2) ** 2 + (c3 - x3) ** 2
-        out[i + 3, p] += (d0 - x0) ** 2 + (d1 - x1) ** 2 + (d2 - x2) ** 2 + (d3 - x3) ** 2
+        out[i, p] += (
+            (a0 - x0) * (a0 - x0)
+            + (a1 - x1) * (a1 - x1)
+            + (a2 - x2) * (a2 - x2)
+            + (a3 - x3) * (a3 - x3)
+        )
+        out[i + 1, p] += (
+            (b0 - x0) * (b0 - x0)
+            + (b1 - x1) * (b1 - x1)
+            + (b2 - x2) * (b2 - x2)
+            + (b3 - x3) * (b3 - x3)
+        )
+        out[i + 2, p] += (
+            (c0 - x0) * (c0 - x0)
+            + (c1 - x1) * (c1 - x1)
+            + (c2 - x2) * (c2 - x2)
+            + (c3 - x3) * (c3 - x3)
+        )
+        out[i + 3, p] += (
+            (d0 - x0) * (d0 - x0)
+            + (d1 - x1) * (d1 - x1)
+            + (d2 - x2) * (d2 - x2)
+            + (d3 - x3) * (d3 - x3)
+        )
         ready[p] = np.sqrt(ready[p])
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from clustertrust.kernels._numba.compiling import compiled
+from clustertrust._types import Bools, Floats, Ints
+from clustertrust.kernels._numba.compiling import compiled, inner
+from clustertrust.kernels.rules import Fusing
 
 
 @compiled
@@ -31,15 +33,13 @@ def cell_squares(X, cell_of, means, part, squares):  # type: ignore[no-untyped-d
 
 
 @compiled
-def moments(s):  # type: ignore[no-untyped-def]
-    """Mean and standard deviation (n,) of each row of s (n, R), without its NaN. O(n R)."""
+def _moments(s, mean, std):  # type: ignore[no-untyped-def]
     n, R = s.shape
-    mean, std = np.empty(n), np.empty(n)
     for i in range(n):
         row = s[i]
         total, runs = 0.0, 0
         for r in range(R):
-            there = not np.isnan(row[r])
+            there = row[r] == row[r]  # not NaN
             total += row[r] if there else 0.0
             runs += there
         if runs == 0:
@@ -47,13 +47,19 @@ def moments(s):  # type: ignore[no-untyped-def]
             continue
         middle, squares = total / runs, 0.0
         for r in range(R):
-            away = 0.0 if np.isnan(row[r]) else row[r] - middle
+            away = row[r] - middle if row[r] == row[r] else 0.0
             squares += away * away
         mean[i], std[i] = middle, np.sqrt(squares / runs)
+
+
+def moments(s: Floats) -> tuple[Floats, Floats]:
+    """Mean and standard deviation (n,) of each row of s (n, R), without its NaN. O(n R)."""
+    mean, std = np.empty((2, len(s)))
+    _moments(s, mean, std)
     return mean, std
 
 
-@compiled
+@inner
 def _fuse(c, g, harmonic):  # type: ignore[no-untyped-def]
     """2 c g / (c + g), 0 where both are 0; or c g."""
     if not harmonic:
@@ -62,13 +68,19 @@ def _fuse(c, g, harmonic):  # type: ignore[no-untyped-def]
     return 2 * c * g / total if total != 0 else 0.0
 
 
-@compiled
+@inner
+def _clip(value, most):  # type: ignore[no-untyped-def]
+    """The nearest number from 0 to `most`; NaN stays NaN."""
+    return 0.0 if value < 0.0 else most if value > most else value
+
+
+@inner
 def _normalize(low, affine):  # type: ignore[no-untyped-def]
     """Mean less std → [0, 1], or [0, ∞) where it is only clipped."""
-    return min(max((low + 1.0) / 2.0, 0.0), 1.0) if affine else max(low, 0.0)
+    return _clip((low + 1.0) / 2.0, 1.0) if affine else _clip(low, np.inf)
 
 
-@compiled
+@inner
 def _spread(values, counted, runs):  # type: ignore[no-untyped-def]
     """The jackknife error of values (R,), each without one run."""
     total = 0.0
@@ -82,18 +94,10 @@ def _spread(values, counted, runs):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def jackknife(of, stability, s, fusing):  # type: ignore[no-untyped-def]
-    """Errors (2, n): of the jackknife over the runs that count, and by runs of a kind not seen yet.
-
-    `of` (n,) is the row of `stability` of each point: c (m,), the agreements of each run with all
-    others (m, R), the number of runs that count (m,), and which do (m, R). `s` (n, R) are the
-    silhouettes. The score without a run comes from sums, so no run is scored again: O(n R). NaN
-    where fewer than three runs count.
-    """
+def _jackknife(of, stability, s, fusing, between, out):  # type: ignore[no-untyped-def]
     all_c, agreements, run_counts, all_counted = stability
     n, R = s.shape
-    out = np.empty((2, n))
-    away, low, theta = np.empty(R), np.empty(R), np.empty(R)
+    away, low, theta = between
     for i in range(n):
         j = of[i]
         counted, sums, row = all_counted[j], agreements[j], s[i]
@@ -114,8 +118,8 @@ def jackknife(of, stability, s, fusing):  # type: ignore[no-untyped-def]
         for r in range(R):
             shift = away[r] / (runs - 1)
             variance = (squares - away[r] * away[r]) / (runs - 1) - shift * shift
-            low[r] = mean - shift - np.sqrt(max(variance, 0.0))
-            c = min(max((agreed - sums[r]) / pairs, 0.0), 1.0)
+            low[r] = mean - shift - np.sqrt(_clip(variance, np.inf))
+            c = _clip((agreed - sums[r]) / pairs, 1.0)
             theta[r] = _fuse(c, _normalize(low[r], fusing.affine), fusing.harmonic)
         error = _spread(theta, counted, runs)
         std, c = np.sqrt(squares / runs), all_c[j]
@@ -124,8 +128,23 @@ def jackknife(of, stability, s, fusing):  # type: ignore[no-untyped-def]
         if g == 0:
             high = mean + fusing.z * _spread(low, counted, runs) - std
             risen = _fuse(c, _normalize(high, fusing.affine), fusing.harmonic)
-            error = max(error, abs(risen - score) / fusing.z)
+            raised = abs(risen - score) / fusing.z
+            error = raised if raised > error else error
         left = 1 - 2 / (runs + 2)
         out[0, i] = error
         out[1, i] = abs(score - _fuse(left * c, left * g, fusing.harmonic))
+
+
+def jackknife(
+    of: Ints, stability: tuple[Floats, Floats, Ints, Bools], s: Floats, fusing: Fusing
+) -> Floats:
+    """Errors (2, n): of the jackknife over the runs that count, and by runs of a kind not seen yet.
+
+    `of` (n,) is the row of `stability` of each point: c (m,), the agreements of each run with all
+    others (m, R), the number of runs that count (m,), and which do (m, R). `s` (n, R) are the
+    silhouettes. The score without a run comes from sums, so no run is scored again: O(n R). NaN
+    where fewer than three runs count.
+    """
+    out, between = np.empty((2, len(s))), np.empty((3, s.shape[1]))
+    _jackknife(of, stability, s, fusing, (between[0], between[1], between[2]), out)
     return out

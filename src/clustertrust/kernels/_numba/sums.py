@@ -4,40 +4,34 @@ from __future__ import annotations
 
 import numpy as np
 
-from clustertrust.kernels._numba.compiling import TILE, compiled
+from clustertrust._types import AnyFloats, Floats, Ints
+from clustertrust.kernels._numba.compiling import TILE, compiled, inlined
 from clustertrust.kernels._numba.pairs import distances
+from clustertrust.kernels.rules import Rules
+
+
+@inlined
+def _least(a, b):  # type: ignore[no-untyped-def]
+    return a if a < b else b
 
 
 @compiled
-def add_distances(tiles, cells, per_block, pairs, out):  # type: ignore[no-untyped-def]
-    """out[j, i] += Σ |x_i - x_p| over the points p of cell j, for the pairs of blocks of points in
-    `pairs`.
-
-    `tiles` are rows (t, TILE, d) and columns (t, d, TILE) of the same n points, sorted by cell, and
-    `cells` the cell (n,) of each point and where each cell begins (m + 1,). Block b is the tiles
-    from b per_block on. Each pair of tiles is computed once and serves both sides. The
-    pairs of one call, and of calls at the same time, share no block: then no two threads write to
-    the same place. O(d) a pair of points.
-    """
+def _add_distances(tiles, cells, per_block, pairs, out, tile, sums):  # type: ignore[no-untyped-def]
     rows, columns = tiles
     cell, bounds = cells
-    n = cell.size
-    last = rows.shape[0]
-    tile = np.empty((TILE, TILE), dtype=rows.dtype)
-    sums = np.empty(TILE)  # float64 whatever the data are: float32 sums drift
+    n, last = cell.size, rows.shape[0]
     for b in range(pairs.shape[0]):
         first, second = pairs[b, 0], pairs[b, 1]
-        for s in range(first * per_block, min(last, (first + 1) * per_block)):
-            for t in range(
-                s if first == second else second * per_block, min(last, (second + 1) * per_block)
-            ):
+        end_s, end_t = _least(last, (first + 1) * per_block), _least(last, (second + 1) * per_block)
+        for s in range(first * per_block, end_s):
+            for t in range(s if first == second else second * per_block, end_t):
                 distances(rows[s], columns[t], tile)
-                low_s, high_s = s * TILE, min(n, (s + 1) * TILE)
-                low_t, high_t = t * TILE, min(n, (t + 1) * TILE)
+                low_s, high_s = s * TILE, _least(n, (s + 1) * TILE)
+                low_t, high_t = t * TILE, _least(n, (t + 1) * TILE)
                 p = low_t
                 while p < high_t:  # points of s to the cells in t
                     j = cell[p]
-                    end = min(high_t, bounds[j + 1])
+                    end = _least(high_t, bounds[j + 1])
                     sums_s = out[j, low_s:high_s]
                     for i in range(high_s - low_s):
                         part = tile[i, p - low_t : end - low_t]
@@ -51,7 +45,7 @@ def add_distances(tiles, cells, per_block, pairs, out):  # type: ignore[no-untyp
                 i = low_s
                 while i < high_s:  # points of t to the cells in s
                     j = cell[i]
-                    end = min(high_s, bounds[j + 1])
+                    end = _least(high_s, bounds[j + 1])
                     for p in range(TILE):
                         sums[p] = 0.0
                     for q in range(i - low_s, end - low_s):
@@ -63,15 +57,31 @@ def add_distances(tiles, cells, per_block, pairs, out):  # type: ignore[no-untyp
                     i = end
 
 
-@compiled
-def unite(sums, low, high, rows, start):  # type: ignore[no-untyped-def]
-    """Sums by cell (m, n) → sums by cluster (K, b) of the points low:high.
+def add_distances(
+    tiles: tuple[AnyFloats, AnyFloats],
+    cells: tuple[Ints, Ints],
+    per_block: int,
+    pairs: Ints,
+    out: Floats,
+) -> None:
+    """out[j, i] += Σ |x_i - x_p| over the points p of cell j, for the pairs of blocks of points in
+    `pairs`.
 
-    Every cluster of every run is a union of cells: O(m R b).
+    `tiles` are rows (t, TILE, d) and columns (t, d, TILE) of the same n points, sorted by cell, and
+    `cells` the cell (n,) of each point and where each cell begins (m + 1,). Block b is the tiles
+    from b per_block on. Each pair of tiles is computed once and serves both sides. The
+    pairs of one call, and of calls at the same time, share no block: then no two threads write to
+    the same place. O(d) a pair of points.
     """
-    out = np.zeros((start[-1], high - low))
+    tile = np.empty((TILE, TILE), dtype=tiles[0].dtype)
+    # float64 whatever the data are: float32 sums drift
+    _add_distances(tiles, cells, per_block, pairs, out, tile, np.empty(TILE))
+
+
+@compiled
+def _unite(sums, low, high, rows, start, out):  # type: ignore[no-untyped-def]
     for first in range(0, high - low, TILE):
-        last = min(first + TILE, high - low)
+        last = _least(first + TILE, high - low)
         # The sums of one run, k TILE of them, stay in the first-level cache.
         for r in range(rows.shape[1]):
             for j in range(rows.shape[0]):
@@ -80,6 +90,15 @@ def unite(sums, low, high, rows, start):  # type: ignore[no-untyped-def]
                     part = sums[j, low + first : low + last]
                     for p in range(last - first):
                         total[p] += part[p]
+
+
+def unite(sums: Floats, low: int, high: int, rows: Ints, start: Ints) -> Floats:
+    """Sums by cell (m, n) → sums by cluster (K, b) of the points low:high.
+
+    Every cluster of every run is a union of cells: O(m R b).
+    """
+    out = np.zeros((start[-1], high - low))
+    _unite(sums, low, high, rows, start, out)
     return out
 
 
@@ -138,23 +157,16 @@ def matrix_sums(matrix, order, bounds, rows, start):  # type: ignore[no-untyped-
     return out
 
 
-@compiled
-def silhouettes(means, own, clusters, itself, noise, rules):  # type: ignore[no-untyped-def]
-    """Silhouettes (b - a) / max(a, b), Eq. (1), and the nearest other cluster: two arrays (R, b).
-    O(K b).
+@inlined
+def _most(a, b):  # type: ignore[no-untyped-def]
+    return a if a > b else b
 
-    `clusters` are start and sizes (K,): `means` is (K, b) with the clusters of run r in the rows
-    start[r]:start[r + 1]; `own` is (R, b). By the rules, a becomes the mean over the other members,
-    a point adding `itself` (b,) to its own sum. What is not above `noise` (b,) is 0. Silhouettes
-    are 0 where a and b are 0 and where there is no other cluster, NaN where the point is not
-    assigned.
-    """
+
+@compiled
+def _silhouettes(means, own, clusters, itself, noise, rules, between, s, nearest):  # type: ignore[no-untyped-def]
     start, sizes = clusters
     R, points = own.shape
-    s = np.empty((R, points))
-    nearest = np.empty((R, points), dtype=np.int32)
-    a = np.empty(points)
-    b = np.empty(points)
+    a, b = between
     for r in range(R):
         for i in range(points):
             a[i] = np.nan
@@ -176,13 +188,35 @@ def silhouettes(means, own, clusters, itself, noise, rules):  # type: ignore[no-
             size = sizes[start[r] + own[r, i]]
             x, y = a[i], b[i]
             if rules.leaves_out:
-                x = max(x * size - itself[i], 0.0) / max(size - 1.0, 1.0)
+                x = _most(x * size - itself[i], 0.0) / _most(size - 1.0, 1.0)
             x = x if x > noise[i] else 0.0
             y = y if y > noise[i] else 0.0
             if nearest[r, i] < 0 or (rules.lone_zero and size == 1) or (x == 0 and y == 0):
                 s[r, i] = 0.0
             elif rules.root:
-                s[r, i] = (np.sqrt(y) - np.sqrt(x)) / np.sqrt(max(x, y))
+                s[r, i] = (np.sqrt(y) - np.sqrt(x)) / np.sqrt(_most(x, y))
             else:
-                s[r, i] = (y - x) / max(x, y)
+                s[r, i] = (y - x) / _most(x, y)
+
+
+def silhouettes(
+    means: Floats,
+    own: Ints,
+    clusters: tuple[Ints, Floats],
+    itself: Floats,
+    noise: Floats,
+    rules: Rules,
+) -> tuple[Floats, Ints]:
+    """Silhouettes (b - a) / max(a, b), Eq. (1), and the nearest other cluster: two arrays (R, b).
+    O(K b).
+
+    `clusters` are start and sizes (K,): `means` is (K, b) with the clusters of run r in the rows
+    start[r]:start[r + 1]; `own` is (R, b). By the rules, a becomes the mean over the other members,
+    a point adding `itself` (b,) to its own sum. What is not above `noise` (b,) is 0. Silhouettes
+    are 0 where a and b are 0 and where there is no other cluster, NaN where the point is not
+    assigned.
+    """
+    s, nearest = np.empty(own.shape), np.empty(own.shape, dtype=np.int32)
+    between = np.empty((2, own.shape[1]))
+    _silhouettes(means, own, clusters, itself, noise, rules, (between[0], between[1]), s, nearest)
     return s, nearest

@@ -134,8 +134,8 @@ const fixed = (value, digits = 3) => (Number.isNaN(value) ? "–" : value.toFixe
 // Never 0.000: an error that is not 0 is rounded up. Nothing for 0, and where there is none.
 const errorText = (error) => (error > 0 ? fixed(Math.max(error, 0.001)) : "");
 const percent = (share) => {
-  if (share > 0 && share < 0.005) return "<1 %";
-  return share < 1 && share >= 0.995 ? ">99 %" : `${Math.round(100 * share)} %`;
+  if (share > 0 && share < 0.005) return "<1%";
+  return share < 1 && share >= 0.995 ? ">99%" : `${Math.round(100 * share)}%`;
 };
 // Shares of one whole as percentages that add up: each rounded alone, they may give 101.
 const percents = (shares) => {
@@ -146,8 +146,8 @@ const percents = (shares) => {
   const order = exact.map((_, j) => j).sort((i, j) => (exact[j] % 1e4) - (exact[i] % 1e4) || i - j);
   for (const j of order.slice(0, Math.max(0, missing))) whole[j] += 1;
   return shares.map((share, j) => {
-    if (share > 0 && whole[j] === 0) return "<1 %";
-    return share < 1 - 1e-9 && whole[j] === 100 ? ">99 %" : `${whole[j]} %`;
+    if (share > 0 && whole[j] === 0) return "<1%";
+    return share < 1 - 1e-9 && whole[j] === 100 ? ">99%" : `${whole[j]}%`;
   });
 };
 const digits = (value) => {

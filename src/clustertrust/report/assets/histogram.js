@@ -55,9 +55,10 @@ class Histogram {
         shape("text", { x: MARGIN.left - 7, y: y(tick.value) + 4, "text-anchor": "end" }, count(Math.abs(tick.value))),
       );
     }
-    this.bars(svg, this.counted, x, y, base, 0, this.threshold, "dropped");
-    this.bars(svg, this.counted, x, y, base, this.threshold, 1, "kept");
-    if (this.chosen) this.bars(svg, this.chosen, x, y, base, 0, 1, "outlined");
+    const shown = this.chosen ?? this.counted;
+    if (this.chosen) this.bars(svg, this.counted, x, y, base, 0, 1, "all");
+    this.bars(svg, shown, x, y, base, 0, this.threshold, "dropped");
+    this.bars(svg, shown, x, y, base, this.threshold, 1, "kept");
     for (const tick of ticks(0, 1, 5)) {
       svg.append(shape("text", { x: x(tick.value), y: base + 17, "text-anchor": "middle" }, tick.text));
     }
@@ -76,7 +77,7 @@ class Histogram {
     bins.forEach((number, j) => {
       const left = Math.max(from, j / bins.length), right = Math.min(to, (j + 1) / bins.length);
       if (number === 0 || right <= left) return;
-      const gap = right === (j + 1) / bins.length && name !== "outlined" ? 1 : 0;
+      const gap = right === (j + 1) / bins.length ? 1 : 0;
       const size = { x: x(left), y: y(number), width: Math.max(0.5, x(right) - x(left) - gap), height: base - y(number) };
       svg.append(shape("rect", { class: name, ...size }));
     });

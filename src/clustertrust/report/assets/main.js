@@ -286,11 +286,9 @@ class Report {
   showChosen() {
     const { data, filters, scores } = this;
     const { mask: selection } = filters;
-    if (!selection) {
-      const hint = "Nothing is filtered. Click a point, a cluster or a bar, or draw a lasso.";
-      $("chosen").replaceChildren(element("span", { class: "muted" }, hint));
-      return;
-    }
+    $("chosen").hidden = !selection;
+    $("chosen").replaceChildren();
+    if (!selection) return;
     const sizes = new Map();
     let total = 0, kept = 0;
     selection.forEach((inside, row) => {
@@ -359,7 +357,7 @@ class Report {
     $("facts").textContent = facts.join(" · ");
     if (scored === data.n) $("show-unscored").remove();
     this.colours = fillChoices($("colour"), colourChoices(data));
-    $("notes").append(...data.notes.map((note) => element("p", { class: "hint" }, note)));
+    $("notes").append(...data.notes.map((note) => element("p", { class: "hint" }, ...withOptions(note))));
     for (const [list, pairs] of [[$("settings"), data.settings], [$("versions"), data.versions]]) {
       for (const [name, value] of pairs) list.append(element("dt", {}, name), element("dd", {}, value));
     }
@@ -414,6 +412,11 @@ class Report {
 function clusteredBy({ cards, roles }) {
   const n = (roles.clustered ?? 0) + cards.filter(({ role, used }) => role === "check" && used).length;
   return n ? [`${plural(n, "column")} clustered`] : [];
+}
+
+// Words with options of the command, such as --resample 0.8, that no line break splits.
+function withOptions(text) {
+  return text.split(/(--[a-z-]+(?: [0-9][0-9.]*)?)/).map((part, j) => (j % 2 ? element("code", { class: "short" }, part) : part));
 }
 
 // Scroll to a heading, and take the focus with it.

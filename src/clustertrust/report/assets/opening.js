@@ -1,8 +1,9 @@
 // What the page says first: whether there is structure, as a sentence and a small picture, which clusters hold up, and
 // what to do next.
 
-// Clusters by the least share of their points that is kept, the names listed of each kind.
-const SOUNDNESS = [["Sound clusters", 0.8], ["Mixed clusters", 0.5], ["Weak clusters", 0]];
+// Kinds of clusters by the least percentage of their points that is kept; names listed of each kind.
+const SOUNDNESS = [["Sound clusters", 80], ["Mixed clusters", 50], ["Weak clusters", 0]];
+const SINGLE = "Single rows";
 const MOST_NAMED = 8;
 const PICTURE = { width: 300, height: 86, base: 66, top: 6, edge: 8 };
 
@@ -26,11 +27,11 @@ class Opening {
   // `rows`: those of the table of clusters, with what is kept of each.
   sort(rows, choose, nameOf) {
     const clusters = rows.filter(({ code, size }) => code >= 0 && size > 0).map((row) => ({ ...row, share: row.kept / row.size }));
-    const kinds = SOUNDNESS.map(([title, least], j) => {
-      const most = j ? SOUNDNESS[j - 1][1] : Infinity;
-      const members = clusters.filter(({ share }) => share >= least && share < most).sort((a, b) => b.share - a.share);
-      const names = members.slice(0, MOST_NAMED).map(({ code, share }) => element("span", { class: "short-name" },
-        element("button", { type: "button", class: "link", onclick: () => choose(code) }, shorten(nameOf(code), 30)), element("small", {}, `\u00a0${percent(share)}`)));
+    const kindOf = ({ size, share }) => (size === 1 ? SINGLE : SOUNDNESS.find(([, least]) => Math.round(100 * share) >= least)[0]); // as it is written
+    const kinds = [...SOUNDNESS.map(([title]) => title), SINGLE].map((title) => {
+      const members = clusters.filter((cluster) => kindOf(cluster) === title).sort((a, b) => b.share - a.share);
+      const names = members.slice(0, MOST_NAMED).map(({ code, size, share }) => element("span", {},
+        element("button", { type: "button", class: "link", onclick: () => choose(code) }, shorten(nameOf(code), 30)), size > 1 ? element("small", {}, `\u00a0${percent(share)}`) : null));
       const more = members.length > MOST_NAMED ? [element("span", { class: "muted" }, `and ${count(members.length - MOST_NAMED)} more`)] : [];
       return members.length ? [element("dt", {}, title), element("dd", {}, ...names, ...more)] : [];
     });
@@ -67,7 +68,7 @@ class Opening {
       ...[0, 0.5, 1].map((score) => shape("text", { x: x(score), y: height - 6, "text-anchor": score === 0 ? "start" : score === 1 ? "end" : "middle" }, String(score))),
     );
     $("picture-plot").replaceChildren(svg);
-    $("picture-said").textContent = chance === null ? "" : `Bars: your data. Line: data without clusters; 95 % of it scores up to ${digits(chance)}.`;
+    $("picture-said").textContent = chance === null ? "" : `Bars: your data. Line: data without clusters; 95% of it scores at most ${digits(chance)}.`;
   }
 
   describe(threshold) {

@@ -26,6 +26,9 @@ function describePoint(data, row, threshold) {
   ];
   parts.push(...otherOpinions(data, row, cluster).map((text) => element("p", { class: "opinion" }, text)));
   if (data.reasons) parts.push(element("p", { class: "why" }, reasonText(data, row, threshold)));
+  const planned = data.cards.some((card) => card.role === "ignored" || card.role === "names");
+  const own = ownParts(data, data.position(row), data.original.filter(({ used }) => !used), planned ? "Not clustered: " : "");
+  parts.push(...own.parts);
   const known = Object.entries(COMPONENTS).filter(([key]) => points[key]);
   const facts = known.map(([key, text]) => meter(text, points[key][row]));
   const found = votesOf(data, row);
@@ -34,7 +37,7 @@ function describePoint(data, row, threshold) {
   if (facts.length) parts.push(element("h3", {}, "Components"), element("div", { class: "meters" }, ...facts.flat()));
   if (votes.length) parts.push(element("h3", {}, "Votes of the runs"), element("div", { class: "meters" }, ...votes.flat()));
   parts.push(...valueTable(data, row, cluster, rival));
-  if (data.original.length) parts.push(...ownTable(data, data.position(row)));
+  if (own.short.length) parts.push(element("h3", {}, planned ? "Not clustered" : "In your table"), ownTable(own.short));
   return { name, parts };
 }
 
@@ -50,19 +53,23 @@ function otherOpinions({ points, ...data }, row, cluster) {
   return [...texts, `Other methods: ${percent(share)} of their runs give it this cluster${other}.`];
 }
 
-// The point as it stands in the table that it comes from: what was not compared above.
-function ownTable(data, position) {
-  const compared = new Set(data.cards.filter((card) => card.used).map((card) => card.name));
-  const others = data.original.filter(({ name }) => !compared.has(name)).map(({ name, text }) => [name, text(position)]);
-  if (!others.length) return [];
-  const picture = (name, text) => (data.pictures?.column === name && data.pictures.of[position]) || (PICTURE_DATA.test(text) ? text : null);
-  const lines = others.map(([name, text]) => {
-    const source = picture(name, text);
-    const shown = source ? element("img", { class: "picture", src: source, alt: `${name} of ${data.id(position)}` }) : text;
-    return element("tr", {}, element("th", { scope: "row" }, name), element("td", { class: text.length > LONG_TEXT && !source ? "own-text" : "" }, shown));
-  });
-  const planned = data.cards.some((card) => card.role === "ignored" || card.role === "names");
-  return [element("h3", {}, planned ? "Not clustered" : "In your table"), element("table", { class: "values own" }, element("tbody", {}, ...lines))];
+// Pictures and long texts of a row in these columns of the user's table, to be shown, and the rest as [name, text].
+function ownParts(data, position, columns, before = "") {
+  const parts = [], short = [];
+  for (const { name, text: textOf } of columns) {
+    const text = textOf(position);
+    const source = (data.pictures?.column === name && data.pictures.of[position]) || (PICTURE_DATA.test(text) ? text : null);
+    if (source) parts.push(element("img", { class: "picture", src: source, alt: `${name} of ${data.id(position)}` }));
+    else if (text.length > LONG_TEXT) parts.push(element("h3", {}, `${before}${name}`), element("p", { class: "own-text" }, text));
+    else if (name !== data.id_name) short.push([name, text]);
+  }
+  return { parts, short };
+}
+
+// What was not compared above.
+function ownTable(entries) {
+  const lines = entries.map(([name, text]) => element("tr", {}, element("th", { scope: "row" }, name), element("td", { class: text ? "" : "muted" }, text || "missing")));
+  return element("table", { class: "values" }, element("tbody", {}, ...lines));
 }
 
 // The first picture of a row, small; null: it has none.
@@ -78,11 +85,13 @@ function meter(text, value, shown = fixed(value)) {
   return [element("span", { class: "what" }, text), bar, element("span", { class: "number" }, shown)];
 }
 
-// Every column that was used: of numbers the means of both clusters, of categories how many of each share the value.
+// Every column that was used: of numbers the means of both clusters, of categories how many of each share the value. The
+// cluster that the value speaks for stands out.
 function valueTable(data, row, cluster, rival) {
   const others = [cluster, rival].filter((code) => code >= 0);
-  const line = (name, value, cells) => element("tr", {}, element("th", { scope: "row" }, name),
-    element("td", { class: "number" }, value), ...cells.map((text) => element("td", { class: "number muted" }, text)));
+  // `fits`: how well the value fits each cluster.
+  const line = (name, value, texts, fits) => element("tr", {}, element("th", { scope: "row" }, name), element("td", { class: "number" }, value),
+    ...texts.map((text, j) => element("td", { class: `number ${fits[j] > fits[1 - j] ? "nearer" : "muted"}` }, text)));
   const lines = [];
   const { columns, of, data: values, means } = data.values ?? { columns: [], of: 0 };
   const width = columns.length;
@@ -90,13 +99,14 @@ function valueTable(data, row, cluster, rival) {
   columns.forEach((name, j) => {
     if (categories.some((card) => card.name === name)) return;
     const own = values[row * width + j];
-    lines.push(line(name, Number.isNaN(own) ? "missing" : digits(own), others.map((code) => digits(means[code * width + j]))));
+    const there = others.map((code) => means[code * width + j]);
+    lines.push(line(name, Number.isNaN(own) ? "missing" : digits(own), there.map(brief), there.map((mean) => -Math.abs(own - mean))));
   });
   for (const { name, bars: { codes, counts, texts } } of categories) {
     const bars = texts.length + 1, code = codes[row];
     const total = (group) => counts.subarray(group * bars, group * bars + texts.length).reduce((sum, value) => sum + value, 0);
-    const share = (group) => (code < texts.length ? percent(counts[group * bars + code] / Math.max(1, total(group))) : "–");
-    lines.push(line(name, code < texts.length ? texts[code] : "missing", others.map(share)));
+    const shares = others.map((group) => (code < texts.length ? counts[group * bars + code] / Math.max(1, total(group)) : NaN));
+    lines.push(line(name, code < texts.length ? texts[code] : "missing", shares.map((share) => (Number.isNaN(share) ? "–" : percent(share))), shares));
   }
   if (!lines.length) return [];
   const what = categories.length ? (width ? "mean or share in" : "share in") : "mean of";
@@ -104,7 +114,8 @@ function valueTable(data, row, cluster, rival) {
   const title = width < of ? `Values: the ${width} of ${count(of)} columns in which the clusters differ most` : "Values";
   const top = element("tr", {}, ...head.map((text, j) => element(text ? "th" : "td", { scope: text ? "col" : null, class: j ? "number" : "" }, text)));
   const table = element("table", { class: "values" }, element("thead", {}, top), element("tbody", {}, ...lines));
-  return [element("h3", {}, title), table];
+  const hint = others.length > 1 ? element("p", { class: "hint" }, "Bold: the cluster that the value fits better.") : null;
+  return [element("h3", {}, title), table, ...(hint ? [hint] : [])];
 }
 
 const usedCategories = (data) => data.cards.filter((card) => card.used && card.bars?.kind === "categories");

@@ -15,11 +15,12 @@ const COLUMNS = [
   { key: "reason", text: "Why" },
 ];
 
-const LONG_NAME = 140; // letters of a name; the panel has all
+const LONG_NAME = 100; // letters of a name or a text; the panel has all
 
 class PointTable {
   constructor(table, data, look) {
     Object.assign(this, { table, data, look, page: 0, query: "", show: "dropped", sort: { key: "score", down: false } });
+    this.text = data.original.find(({ name }) => name === data.text_column)?.text;
     const there = { ...data.points, id: true, votes: data.votes || data.points.consensus_strength, reason: data.reasons };
     this.columns = COLUMNS.filter((column) => there[column.key] && this.says(column.key));
     this.head = this.columns.map(({ key, text, number, about }) => {
@@ -223,7 +224,8 @@ class PointTable {
       const name = data.id(data.position(row));
       const button = element("button", { type: "button", class: name.length <= 24 ? "link short" : "link", title: name.length > LONG_NAME ? name : null }, shorten(name, LONG_NAME));
       button.addEventListener("click", () => this.look(row, button));
-      return wrap(button);
+      const text = this.text && data.text_column !== data.id_name ? element("span", { class: "quote" }, shorten(this.text(data.position(row)), LONG_NAME)) : null;
+      return wrap(thumbnail(data, data.position(row)), button, text);
     }
     if (key === "label" || key === "rival") return wrap(clusterName(data, data.points[key][row]));
     if (key === "reason") return wrap(this.brief(row));

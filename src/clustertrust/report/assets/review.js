@@ -182,11 +182,10 @@ class Review {
   }
 
   showEstimate() {
-    const unbroken = (share) => percent(share).replace(" ", "\u00a0");
     const { right, answered, skipped } = this.answers.count();
     const [low, high] = wilson(right, answered);
     const words = answered
-      ? [element("b", {}, percent(right / answered)), ` right: ${count(right)} of ${count(answered)} drawn at random; 95\u00a0% interval ${unbroken(low)} to ${unbroken(high)}`]
+      ? [element("b", {}, percent(right / answered)), ` right: ${count(right)} of ${count(answered)} drawn at random; 95% interval ${percent(low)} to ${percent(high)}`]
       : ["The share that is right is estimated from the first random answer on"];
     if (skipped) words.push(`; ${count(skipped)} skipped: skipped ones count as wrong in the guarantee`);
     $("review-estimate").replaceChildren(...words, ".");

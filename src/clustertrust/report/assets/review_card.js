@@ -79,27 +79,14 @@ function questionTable(data, ranges, row) {
   return parts;
 }
 
-// The point as a person knows it: its picture, its texts, and what else its table says and the values do not.
-function ownParts(data, position) {
-  const { pictures, values } = data;
-  const parts = [];
-  const picture = pictures?.of[position];
-  if (picture) parts.push(element("img", { class: "picture", src: picture, alt: `${pictures.column} of ${data.id(position)}` }));
-  const shown = new Set(values ? values.columns : []);
-  const others = data.original.filter(({ name, unasked }) => !unasked && !shown.has(name) && name !== data.id_name && (!picture || name !== pictures.column));
-  const entries = others.map(({ name, text }) => [name, text(position)]).filter(([, text]) => text !== "");
-  const isLong = ([, text]) => text.length > LONG_TEXT;
-  for (const [name, text] of entries.filter(isLong)) parts.push(element("h3", {}, name), element("p", { class: "own-text" }, text));
-  const short = entries.filter((entry) => !isLong(entry));
-  if (short.length) parts.push(element("dl", { class: "own-facts" }, ...short.flatMap(([name, text]) => [element("dt", {}, name), element("dd", {}, text)])));
-  return parts;
-}
-
 // What is shown of a point; its score stays closed, so that it sways nobody.
 function describeQuestion(data, ranges, row, threshold) {
   const { parts } = describePoint({ ...data, values: null, original: [] }, row, threshold);
   const runs = element("details", { class: "more runs" }, element("summary", {}, "What the runs say (look after you have judged)"), ...parts);
-  const own = ownParts(data, data.position(row));
+  const shown = new Set(data.values?.columns);
+  const { parts: own, short } = ownParts(data, data.position(row), data.original.filter(({ name, unasked }) => !unasked && !shown.has(name)));
+  const entries = short.filter(([, text]) => text !== "");
+  if (entries.length) own.push(element("dl", { class: "own-facts" }, ...entries.flatMap(([name, text]) => [element("dt", {}, name), element("dd", {}, text)])));
   if (data.values) own.push(...questionTable(data, ranges, row));
   if (!own.length) own.push(element("p", { class: "muted" }, "This page was written without the data; it knows the points by their names."));
   return [...own, runs];

@@ -9,7 +9,7 @@ class Suspects {
     $("suspects-card").hidden = !data.audit;
     if (!data.audit) return;
     const { rows, found } = data.audit;
-    $("suspects-title").textContent = rows.length === 0 ? "No label looks wrong" : `${count(rows.length)} ${rows.length === 1 ? "label looks" : "labels look"} wrong`;
+    $("suspects-title").textContent = rows.length ? "Labels to check" : "Verdicts on the clusters";
     $("suspects-said").textContent = found ? `Estimate of wrong labels: ${found}.` : "";
     $("suspects-download").hidden = !rows.length;
     $("suspects-download").addEventListener("click", () => save(rows));
@@ -25,7 +25,7 @@ class Suspects {
     const shown = this.open ? rows : rows.slice(0, FIRST_SUSPECTS);
     $("suspects-more").textContent = this.open ? "Show the first ones" : `Show all ${count(rows.length)}`;
     const text = data.original.find(({ name }) => name === data.text_column)?.text;
-    const titles = [["row", ""], ["label", ""], ["suggested", ""], ["share", "number"], ["score", "number"], ...(text ? [[data.text_column, ""]] : [])];
+    const titles = [["row", ""], ["label", ""], ["suggested", ""], ["votes", "number"], ["score", "number"], ...(text ? [[data.text_column, ""]] : [])];
     const head = element("tr", {}, ...titles.map(([words, kind]) => element("th", { scope: "col", class: kind }, words)));
     const name = (kind, i) => clusterName(data, data.all[kind][i]);
     const lines = shown.map((i) => element("tr", {},
@@ -50,5 +50,5 @@ class Suspects {
 
 // The name of a point, which opens the panel on it.
 function pointButton(data, i, act, most = 40) {
-  return element("button", { type: "button", class: "link", onclick: act }, shorten(data.id(i), most));
+  return element("button", { type: "button", class: data.id(i).length <= 24 ? "link short" : "link", onclick: act }, shorten(data.id(i), most));
 }

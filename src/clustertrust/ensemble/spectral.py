@@ -1,0 +1,95 @@
+"""Spectral clusters of few points: scikit-learn's `SpectralClustering`, in fewer calls.
+
+The graph of nearest neighbours, its normalised Laplacian and k-means of the first eigenvectors are
+the same. A graph in as many pieces as there are clusters needs no eigenvectors: all points of a
+piece have the same place among them. Others come from a dense solver, which finds equal eigenvalues
+for certain, and takes as long for any graph of this size.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import eigh
+from scipy.sparse.csgraph import connected_components
+from sklearn.cluster import KMeans, SpectralClustering
+
+from clustertrust._types import Array, Bools, Floats, Ints
+from clustertrust.distances.dissimilarity import squared_distances
+from clustertrust.ensemble.lloyd import prepare_data
+from clustertrust.ensemble.starts import Starts
+
+# Points at most: with more the iterative solver is faster.
+MOST_POINTS = 500
+_DEFAULTS = {
+    "affinity": "nearest_neighbors",
+    "assign_labels": "kmeans",
+    "eigen_solver": None,
+    "eigen_tol": "auto",
+    "n_components": None,
+    "n_init": 1,
+}
+
+
+def _neighbors(X: Floats, n_neighbors: int) -> Bools:
+    """Return which points are the nearest of each point, (n, n), not counting itself."""
+    squares = squared_distances(X, X)
+    last = np.partition(squares, n_neighbors - 1, axis=1)[:, n_neighbors - 1]
+    near = squares <= last[:, None]
+    # Of ties the first, on every processor
+    for i in np.flatnonzero(np.count_nonzero(near, axis=1) > n_neighbors):
+        near[i] = False
+        near[i, np.argsort(squares[i], kind="stable")[:n_neighbors]] = True
+    np.fill_diagonal(near, val=False)
+    return np.asarray(near)
+
+
+def _pieces(near: Bools) -> tuple[int, Ints]:
+    """Return the number of pieces of the graph, and in which one each point is."""
+    starts = np.concatenate([[0], np.cumsum(np.count_nonzero(near, axis=1))])
+    links = np.flatnonzero(near) % len(near)
+    graph = sparse.csr_array((np.ones(len(links)), links, starts), shape=near.shape)
+    count, labels = connected_components(graph, connection="weak")
+    return int(count), np.asarray(labels)
+
+
+def _embed(near: Bools, k: int) -> Floats:
+    """Return the first k eigenvectors of the normalised Laplacian of the graph, (n, k)."""
+    # A link counts half from either side.
+    links = 0.5 * near
+    links += links.T
+    roots = np.sqrt(links.sum(axis=0))
+    laplacian = links / -roots / roots[:, None]
+    np.fill_diagonal(laplacian, 1.0)
+    vectors = eigh(laplacian, subset_by_index=(0, k - 1), overwrite_a=True, check_finite=False)[1]
+    return np.ascontiguousarray(vectors / roots[:, None])
+
+
+def spectral_labels(model: Any, X: Array) -> Ints | None:
+    """Return the labels that the model's own `fit` gives, but for rounding and ties.
+
+    None for other settings, and for data that are not few points in float64.
+    """
+    is_plain = type(model) is SpectralClustering and all(
+        getattr(model, name) == value for name, value in _DEFAULTS.items()
+    )
+    n = X.shape[0]
+    if not is_plain or sparse.issparse(X) or getattr(X, "dtype", None) != np.float64:
+        return None
+    k, n_neighbors = model.n_clusters, model.n_neighbors
+    if not (1 <= k < n and 2 <= n_neighbors < n <= MOST_POINTS):
+        return None
+    near = _neighbors(X, n_neighbors)
+    count, labels = _pieces(near)
+    if count == k:
+        return labels
+    data = prepare_data(_embed(near, k))
+    kmeans = KMeans(k, n_init=1, random_state=model.random_state)
+    if data is None or not data.suits(kmeans):
+        return None
+    # scikit-learn draws the start of its solver before that of k-means.
+    starts = Starts(data.X, data.middle, data.squares, drawn_before=n, rounding_may_decide=True)
+    _, run = next(data.fit([kmeans], starts=starts))
+    return None if run is None else run.labels

@@ -1,0 +1,209 @@
+"""Whole runs of k-means on few points: k-means++ and Lloyd's steps, without Python in between.
+
+The loops of `clustertrust.ensemble.lloyd` and `.starts`, run by run and with their kernels: where
+all points stay in the cache, calls from Python would take longer than the work.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clustertrust._types import AnyFloats, Bools, Floats, Ints
+from clustertrust.kernels._numba.compiling import TILE, compiled, inlined
+from clustertrust.kernels._numba.kmeans import (
+    add_candidate_sums,
+    assign_scratch,
+    assign_tiles,
+    candidate_scratch,
+    find_draws,
+)
+
+_ROUNDING = 2.0**-53
+
+
+@inlined
+def _fill_rows(X, middle, positions, rows, halves):  # type: ignore[no-untyped-def]
+    """rows[j] = x - middle of the points at `positions`, half their squares; the largest square."""
+    reach = 0.0
+    for j in range(positions.size):
+        x, row = X[positions[j]], rows[j]
+        square = 0.0
+        for f in range(x.size):
+            difference = x[f] - middle[f]
+            row[f] = difference
+            square += difference * difference
+        halves[j] = square / 2
+        reach = square if square > reach else reach
+    return reach
+
+
+@compiled
+def _plus_plus(X, middle, squares, uniform, chosen, unsure, held, scratch):  # type: ignore[no-untyped-def]
+    (n, d), trials = X.shape, uniform.shape[2]
+    rows, halves, last, closest, sums, by_tile, positions, found, draws, gap = held
+    part = (0, by_tile.shape[1])
+    for b in range(chosen.shape[0]):
+        for i in range(n):
+            closest[0, i] = np.inf
+        for j in range(positions.size):
+            positions[j] = chosen[b, 0]
+        reach, best = 0.0, 0
+        for step in range(chosen.shape[1]):
+            square = _fill_rows(X, middle, positions, rows, halves)
+            reach = square if square > reach else reach
+            add_candidate_sums(X, middle, (rows, halves), closest, part, by_tile, scratch)
+            least = np.inf
+            for j in range(trials):
+                total = 0.0
+                for t in range(by_tile.shape[1]):
+                    total += by_tile[0, t, j]
+                gap[0, j] = total
+                if total < least:
+                    best, least = j, total
+            margin = _ROUNDING * (4 * (d + 8) * (squares + n * reach) + 16 * np.sqrt(n) * least)
+            for j in range(trials):
+                # The same point twice is no question.
+                if gap[0, j] <= least + 2 * margin and positions[1 + j] != positions[1 + best]:
+                    for f in range(d):
+                        unsure[b] |= rows[1 + j, f] != rows[1 + best, f]
+            chosen[b, step] = positions[1 + best]
+            positions[0] = positions[1 + best]
+            if step == chosen.shape[1] - 1:
+                break
+            for f in range(d):
+                last[0, f] = rows[1 + best, f]
+            for t in range(by_tile.shape[1]):
+                sums[0, t] = by_tile[0, t, best]
+            for j in range(trials):
+                draws[0, j] = uniform[b, step, j] * least
+            find_draws(X, middle, last, closest, sums, draws, found, gap)
+            for j in range(trials):
+                unsure[b] |= gap[0, j] <= margin
+                positions[1 + j] = found[0, j]
+
+
+def plus_plus(
+    X: AnyFloats,
+    middle: Floats,
+    squares: float,
+    uniform: Floats,
+    chosen: Ints,
+    unsure: Bools,
+) -> None:
+    """Starts of k-means++: positions of points into chosen[:, 1:], whose first column is given.
+
+    `squares` is Σ |x - middle|². `uniform` (B, k - 1, c) says where candidates lie. unsure[b] is
+    set where rounding could decide. O(n B k c d).
+    """
+    (n, d), trials = X.shape, uniform.shape[2]
+    n_tiles = -(-n // TILE)
+    rows = np.zeros((-(-(1 + trials) // 4) * 4, -(-d // 4) * 4))
+    held = (
+        rows,
+        np.zeros(len(rows)),
+        np.empty((1, d)),
+        np.empty((1, n)),
+        np.empty((1, n_tiles)),
+        np.empty((1, n_tiles, trials)),
+        np.empty(1 + trials, dtype=np.int64),
+        np.empty((1, trials), dtype=np.int64),
+        np.empty((1, trials)),
+        np.empty((1, trials)),
+    )
+    _plus_plus(X, middle, squares, uniform, chosen, unsure, held, candidate_scratch(rows))
+
+
+@inlined
+def _place(own, middle, scale, by):  # type: ignore[no-untyped-def]
+    """Lay out centres as the kernel takes them."""
+    _, rows, halves, lengths, placed, _ = by
+    for c in range(own.shape[0]):
+        center, there, row, square = own[c], placed[0, c], rows[0, c], 0.0
+        for f in range(center.size):
+            there[f] = center[f] + middle[f]
+            apart = scale * (there[f] - middle[f])
+            row[f] = apart
+            square += apart * apart
+        halves[0, c], lengths[0, c] = square / 2, np.sqrt(square)
+
+
+@compiled
+def _lloyd(points, moved, scale, part, limits, runs, held, scratch):  # type: ignore[no-untyped-def]
+    middle, sums, counts = moved
+    centers, labels, until, steps = runs
+    active, rows, halves, lengths, placed, drift, gained, entered, changed = held
+    by = (active, rows, halves, lengths, placed, drift)
+    R, k, d = centers.shape
+    for r in range(R):
+        own, sizes, total = centers[r], counts[r], sums[r]
+        active[0] = r
+        ends = False
+        while True:
+            _place(own, middle, scale, by)
+            changed[0] = 0
+            for c in range(k):
+                entered[0, c] = 0
+                for f in range(d):
+                    gained[0, c, f] = 0.0
+            moves = (middle, gained, entered, changed)
+            assign_tiles(points, by, part, (labels, until), moves, scratch)
+            is_full = True
+            for c in range(k):
+                sizes[c] += entered[0, c]
+                is_full &= sizes[c] > 0
+                for f in range(d):
+                    total[c, f] += gained[0, c, f]
+            if ends:
+                break
+            steps[r] += 1
+            if not is_full:
+                steps[r] = -1
+                break
+            shift = 0.0
+            for c in range(k):
+                for f in range(d):
+                    mean = total[c, f] / sizes[c]
+                    difference = mean - own[c, f]
+                    shift += difference * difference
+                    own[c, f] = mean
+            if changed[0] == 0:
+                break
+            ends = shift <= limits[1] or steps[r] >= limits[0]
+
+
+def lloyd(
+    points: tuple[Any, Any, Any],
+    moved: tuple[Floats, Floats, Ints],
+    scale: float,
+    part: tuple[int, int],
+    limits: tuple[int, float],
+    runs: tuple[Floats, Ints, Ints],
+) -> None:
+    """Lloyd's steps of each run up to its end.
+
+    `moved`: the middle (d,), sums (R, k, d) and counts (R, k) of clusters; `limits`: most steps,
+    and the shift of centres that ends a run; `runs`: centres (R, k, d) minus the middle, labels
+    (R, n), and steps (R,), -1 where a cluster was left empty. `part` is all tiles: points are added
+    up in order. All are compared with all centres in each step. O(n R k d) a step.
+    """
+    X, tiles, lengths = points
+    centers, labels, steps = runs
+    _, k, d = centers.shape
+    rows = np.zeros((1, -(-k // 4) * 4, tiles.shape[1]), dtype=np.float32)
+    held = (
+        np.empty(1, dtype=np.int64),
+        rows,
+        np.zeros(rows.shape[:2], dtype=np.float32),
+        np.zeros(rows.shape[:2], dtype=np.float32),
+        np.empty((1, k, d)),
+        np.full((1, k), np.inf, dtype=np.float32),
+        np.empty((1, k, d)),
+        np.empty((1, k), dtype=np.int64),
+        np.empty(1, dtype=np.int64),
+    )
+    until = np.full(labels.shape, -1, dtype=np.float32)
+    flat = (X, tiles, tiles.ravel(), lengths)
+    whole = (centers, labels, until, steps)
+    _lloyd(flat, moved, scale, part, limits, whole, held, assign_scratch(rows, tiles))
