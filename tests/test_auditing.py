@@ -692,10 +692,10 @@ def test_a_recognised_cluster_ranks_above_others():
     by_oracle = []
     for a in range(3):
         n, m = (labels == a).sum(), (has & (labels != a)).sum()
-        least = min(0.7, 0.5 + 3 * np.sqrt((n + m + 1) / (12 * n * m)))
+        least = min(0.7, 0.5 + 4 * np.sqrt((n + m + 1) / (12 * n * m)))
         by_oracle.append(roc_auc_score(labels[has] == a, P[has, a]) >= least)
     assert recognised(P, labels).tolist() == by_oracle
-    assert sorted(by_oracle) == [False, True, True]
+    assert sorted(by_oracle) == [False, False, True]
 
 
 def test_a_cluster_of_copies_is_kept():

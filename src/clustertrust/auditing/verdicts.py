@@ -40,7 +40,7 @@ SMALLEST_PART = 0.1
 # A classifier recognises a cluster if the probability that one of its points ranks higher is this,
 # or so many standard errors above that of labels at random
 RECOGNISED = 0.7
-ABOVE_CHANCE = 3
+ABOVE_CHANCE = 4
 # Share of the runs that a verdict needs; below it is unclear
 MAJORITY = 0.5
 # Level of the intervals
@@ -367,7 +367,7 @@ def recognised(probabilities: Floats, labels: Ints) -> Bools:
     """Return (k,) whether a classifier tells the points of each label from those of others.
 
     It does if a point of the label has a higher probability of it than one of the others, with a
-    probability of at least 0.7, or of 0.5 and three standard errors; labels at random have 0.5.
+    probability of at least 0.7, or of 0.5 and four standard errors; labels at random have 0.5.
     """
     has = labels >= 0
     result = np.zeros(probabilities.shape[1], dtype=bool)
