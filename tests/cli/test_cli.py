@@ -5,6 +5,7 @@ what to do.
 import io
 import json
 import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -211,8 +212,9 @@ def test_demo(folder):
     }
     command = told.strip().splitlines()[-1].split()
     assert "the file iris.csv exists already" in run("demo", "--out", "d/e", code=2).stderr
-    # A name that is not UTF-8, as Python reads it from the system.
-    assert "Wrote x?" in run("demo", "--out", "x\udcff").stdout
+    # A name that is not UTF-8, as Python reads it from the system; others refuse such names.
+    if sys.platform == "linux":
+        assert "Wrote x?" in run("demo", "--out", "x\udcff").stdout
     before = Path("d/e/scores.csv").read_bytes()
     run(*command[1:])  # the command that it prints makes the same scores
     assert Path("d/e/scores.csv").read_bytes() == before

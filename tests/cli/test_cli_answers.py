@@ -166,7 +166,7 @@ def test_a_second_round_goes_on_from_the_first(scored):
     assert (more["answer"].notna() == again).all()
     fill("more.csv", right_words())
     both = run("decide", "scores.csv", "first.csv", "more.csv", "--risk", 0.1)
-    assert "look 2 at these rows" in both.stdout
+    assert "This is decision 2 about these rows" in both.stdout
 
 
 def test_the_download_of_a_review_is_read(scored):
@@ -229,7 +229,7 @@ def test_rows_whose_scores_are_unlike_the_others_were_not_drawn(scored):
     pd.DataFrame({"row": order[-60:], "answer": "right"}).to_csv("mine.csv", index=False)
     base = ("decide", "scores.csv", "mine.csv", "--risk", 0.1, "--drawn-at-random")
     result = run(*base, "--out", "kept.csv", code=1)
-    assert "--drawn-at-random: the scores of these 60 points are not spread" in result.stderr
+    assert "--drawn-at-random: the scores of these 60 points are not distributed" in result.stderr
     assert "--force" in result.stderr
     assert not (scored / "kept.csv").exists()
     assert json.loads(run(*base, "--force", "--json").stdout)["guaranteed"]

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import shlex
 from contextlib import suppress
 from pathlib import Path
 
@@ -42,6 +43,20 @@ def test_data_are_utf8_whatever_the_system_has(names):
     assert b"\r" not in table
     told = json.loads(runner.invoke(cli, [*SCORE, "--json"]).stdout_bytes.decode())
     assert {row["id"] for row in told["ambiguous"]} <= set(names)
+
+
+def test_commands_can_be_pasted_where_names_have_blanks(folder):
+    demo = run("demo", "--out", "my demo").stdout.splitlines()[-1]
+    run(*shlex.split(demo)[1:])
+    Path("my answers.csv").write_bytes(b"")
+    scores, asked = str(Path("my demo", "scores.csv")), "my answers.csv"
+    words = [str(Path("my demo", "iris.csv")), scores, *NAMED, "--n", "20", "--out", asked]
+    decide = run("ask", *words).stdout.splitlines()[-1]
+    assert shlex.split(decide)[2:4] == [scores, asked]
+    pd.read_csv(asked).assign(answer="right").to_csv(asked, index=False)
+    told = run(*shlex.split(decide)[1:]).stdout
+    (more,) = [line for line in told.splitlines() if line.startswith("Next: ")]
+    assert shlex.split(more)[4:7] == [scores, "--answers", asked]
 
 
 def test_commands_can_be_pasted_on_windows(folder, monkeypatch):

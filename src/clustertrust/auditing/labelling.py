@@ -93,7 +93,7 @@ def audit(
         each. "auto": extra trees for points with coordinates, and none for distances, graphs and
         tables with categories. None: runs and geometry alone.
     pred_probs : (n, k) array or frame, optional
-        Probabilities of the labels that you have, made without the point itself, in place of
+        Your own probabilities of the labels, from a model that has not seen the point, in place of
         `classifier`. The columns of an array are in the sorted order of the labels, as in cleanlab;
         those of a frame have the names of the labels.
     n_runs : int

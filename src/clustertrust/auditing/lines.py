@@ -1,6 +1,6 @@
 """Two clusters → how well a line tells them apart, and is there a valley between them along it?
 
-In many dimensions hardly any point lies where two clusters meet, and neighbours cannot tell how
+In many dimensions few points lie where two clusters meet, and neighbours cannot tell how
 dense it is there. On a line they can be compared: a cut through one cloud leaves the place of the
 cut at least as dense as the middle of the sparser part, two clouds leave it empty.
 """
@@ -14,7 +14,7 @@ from scipy import sparse
 
 from clustertrust._types import Bools, Floats, Ints
 
-# Points of both clusters that are compared; more hardly make the line better.
+# Points of both clusters that are compared; more barely improve the line.
 MOST = 400
 # Points of the smaller one, if it has as many, whatever its share
 LEAST = 20

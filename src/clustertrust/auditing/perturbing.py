@@ -23,7 +23,7 @@ from clustertrust.ensemble.runs import Runs
 from clustertrust.ensemble.warn import warn_of_runs
 from clustertrust.scoring.settings import Scoring
 
-# One run in so many is the clusterer's, the others propagate labels
+# One run in this many is the clusterer's, the others propagate labels
 EVERY = 4
 # Neighbours whose labels a run takes, in turn, and the share of points that have labels in it.
 PROPAGATED = (3, 5, 9, 15)

@@ -61,7 +61,7 @@ class Verdict:
     other : name of the cluster that it is merged with; None for other verdicts
     share : of the runs with this verdict (and, of merged, this other cluster); of unclear, with
         the most frequent one
-    low, high : Wilson's 95 % interval of that share: how far it would move with other runs
+    low, high : Wilson's 95 % interval of that share: how much it would change with other runs
     """
 
     cluster: Any
@@ -284,7 +284,7 @@ def _median(rising: Floats) -> float:
 
 
 def _fall_in_pieces(sample: Sample, k: int) -> Bools:
-    """Return (k,) whether the second largest piece that no neighbour links is no mere splinter."""
+    """Return (k,) whether the second largest piece without a link is more than a splinter."""
     n, depth = sample.near.shape
     of = labels_of(sample.near, sample.labels)
     row, column = np.nonzero((of >= 0) & (of == sample.labels[:, None]))

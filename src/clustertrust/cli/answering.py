@@ -21,7 +21,7 @@ from clustertrust.cli.printing import name_of, print_json, print_table
 from clustertrust.cli.reporting import checked_scores
 from clustertrust.cli.request import AskRequest, DecideRequest
 from clustertrust.cli.sidecar_plan import as_scored, as_typed_again, how_read
-from clustertrust.cli.terminal import echo
+from clustertrust.cli.terminal import echo, quote
 from clustertrust.columns import COLUMNS
 from clustertrust.files import Reading, read_table, write_table
 from clustertrust.files.reading import Dialect
@@ -77,14 +77,14 @@ def ask_questions(request: AskRequest) -> None:
         echo(line, err=request.to_stdout)
     drawn = int(questions.drawn.sum())
     out = request.paths.get("--out", "the table")
+    files = " ".join(map(quote, (request.scores, *request.answers, str(out))))
     echo(
         f"{len(table)} questions about {name_of(request.data)}: {drawn} drawn at random, "
         f"{len(table) - drawn} chosen to teach.\n"
         f"Write right, wrong or skip into the column answer of {out}, or the class of the row;\n"
         "or, into should_be, the cluster that it should be in. The column row counts from 0.\n"
         "Then:\n"
-        f"  clustertrust decide {request.scores} {' '.join((*request.answers, str(out)))}"
-        f"{as_typed_again(request.columns)} --out kept.csv",
+        f"  clustertrust decide {files}{as_typed_again(request.columns)} --out kept.csv",
         err=request.to_stdout,
     )
 
@@ -116,10 +116,10 @@ def decide_rows(request: DecideRequest) -> None:
     if changed:
         lines.append(f"\n{changed} labels are corrected; label_before has the old ones.")
     if decision.more:
+        answered = " ".join(f"--answers {quote(path)}" for path in request.answers)
         lines.append(
-            f"\nNext: clustertrust ask DATA {request.scores} --answers "
-            f"{' --answers '.join(request.answers)} --n {decision.more} --random {decision.more}"
-            f"{as_typed_again(request.columns)} --out more.csv"
+            f"\nNext: clustertrust ask DATA {quote(request.scores)} {answered} --n {decision.more} "
+            f"--random {decision.more}{as_typed_again(request.columns)} --out more.csv"
         )
     echo("\n".join(lines), err=request.to_stdout)
     for option, path in request.paths.items():

@@ -10,7 +10,7 @@ import pandas as pd
 from clustertrust import CAKE
 from clustertrust.cli.outputs import staged
 from clustertrust.cli.printing import with_options
-from clustertrust.cli.terminal import echo
+from clustertrust.cli.terminal import echo, quote
 from clustertrust.cli.writing import votes_of
 from clustertrust.files import write_table
 from clustertrust.summary import headline, summary_of
@@ -56,9 +56,10 @@ def demo(folder: str | None) -> None:
         f"Wrote {', '.join(str(path) for path in files.values())}. The same from the command "
         "line:\n"
     )
-    outputs = " ".join(f"{option} {path}" for option, path in files.items() if option != "data")
+    typed = {option: quote(str(path)) for option, path in files.items()}
+    outputs = " ".join(f"{option} {typed[option]}" for option in files if option != "data")
     options = "-k 3 --id flower --drop species --only-scores"
-    echo(f"  clustertrust score {files['data']} {options} {outputs}")
+    echo(f"  clustertrust score {typed['data']} {options} {outputs}")
 
 
 def _demo_files(folder: Path) -> dict[str, Path]:
