@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ from clustertrust.tables.learning import DaskTable, Looked, placed, totals_of, w
 from clustertrust.tables.looking import look_at
 from clustertrust.tables.plan import TablePlan
 from clustertrust.tables.problems import TablePlanError
-from clustertrust.tables.rows import LookedAt, draw_rows, odd_rows
+from clustertrust.tables.rows import LookedAt, PreparedRows, draw_rows, odd_rows
 from clustertrust.tables.scales import (
     ColumnTotals,
     Measures,
@@ -33,23 +33,6 @@ from clustertrust.tables.scales import (
 )
 
 Blocks = Callable[[], Iterable[pd.DataFrame]]
-
-
-class PreparedRows(NamedTuple):
-    """Rows of a table as they are clustered.
-
-    Attributes
-    ----------
-    X : (rows, features) those that are clustered: filled in and scaled
-    unscaled : the same in their own units, NaN where a value is missing
-    why : why each row of the table is left out, an empty text if it is clustered
-    n_missing : missing values of those that are clustered, by column
-    """
-
-    X: Any
-    unscaled: Any
-    why: Array
-    n_missing: dict[str, int]
 
 
 class TablePreparer(TransformerMixin, BaseEstimator):

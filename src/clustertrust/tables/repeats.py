@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from clustertrust._types import Bools, Floats
+from clustertrust.tables.column import Columns
 from clustertrust.tables.column_doubts import Doubt
-from clustertrust.tables.plan import Columns
 from clustertrust.tables.units import series_of
 from clustertrust.tables.values import ENOUGH, are_whole
 
