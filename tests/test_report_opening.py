@@ -356,6 +356,7 @@ def test_verdict_columns_and_filters(visit, mixed, people):
     assert violations(page) == []
     page.get_by_role("button", name="Review 30 rows").click()
     assert page.locator("#review-progress").inner_text() == "0 of 30 answered"
+    assert page.locator("#review-card img").get_attribute("src") == PIXEL
     assert violations(page) == []
 
 

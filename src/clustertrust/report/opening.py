@@ -93,7 +93,7 @@ def next_steps(
         steps.append(_step(f"Check {what} {_listed(doubted)}: {drop} count.", "columns"))
     if kind in ("none", "weak"):
         steps.append(
-            _step("Try other numbers of clusters: choose_k, or clustertrust choose-k DATA.")
+            _step("Try other numbers of clusters, with choose_k or clustertrust choose-k.")
         )
     sizes = np.bincount(codes[codes >= 0], minlength=len(clusters))
     single = [name for name, size in zip(clusters, sizes, strict=True) if size == 1]
