@@ -75,8 +75,8 @@ def next_steps(
 ) -> list[dict[str, Any]]:
     """Return what to do next, the most urgent first: a text, and where the page leads.
 
-    `to` is the part of the page that helps: "columns", "suspects", "review" (of so many `rows`);
-    empty: none does.
+    `to` is the part of the page that helps: "columns", "clusters", "suspects", "review" (of so many
+    `rows`); empty: none does.
     """
     steps = []
     kind = structure(at)
@@ -102,7 +102,7 @@ def next_steps(
         what = "Cluster" if len(single) == 1 else "Clusters"
         them = "it" if len(single) == 1 else "them"
         text = f"{what} {_listed(single)} {hold}: look at {them}, or use fewer clusters."
-        steps.append(_step(text))
+        steps.append(_step(text, "clusters"))
     n = min(REVIEWED, int((~np.isnan(scores)).sum()))
     if kind != "none" and n and not n_suspected:
         text = f"Review {n} rows by hand, drawn at random, to see what share is right."
