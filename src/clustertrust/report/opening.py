@@ -18,10 +18,6 @@ REVIEWED = 30
 BINS = 40
 # Clusters and columns that are named in a step
 NAMED = 3
-UNTESTED = (
-    "Not tested for structure: these scores were not compared with those of data without clusters. "
-    "CAKE and clustertrust score do that when they cluster the data."
-)
 
 
 def structure(at: Cut) -> str:
@@ -35,7 +31,7 @@ def structure(at: Cut) -> str:
 
 def verdict(at: Cut, wording: Wording) -> str:
     """Return whether there is structure, in words."""
-    return UNTESTED if at.verdict is None else at.verdict.render(wording)
+    return at.opening.render(wording)
 
 
 def audit_verdict(n_suspected: int, n: int) -> str:
