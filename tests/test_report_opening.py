@@ -88,7 +88,7 @@ def test_steps_name_what_is_wrong():
     assert clear[0][1].startswith("Cluster b holds one row")
     assert clear[1][1].startswith("Review 3 rows by hand")
     none = steps(0.05, check)
-    assert [to for to, _ in none] == ["columns", "", ""]
+    assert [to for to, _ in none] == ["columns", "", "clusters"]
     assert "id2" in none[0][1]
     assert "choose-k" in none[1][1]
     assert steps(0.6, suspected=2)[0] == ("suspects", "Look at the 2 rows whose label looks wrong.")
