@@ -84,11 +84,11 @@ def test_steps_name_what_is_wrong():
         return [(step["to"], step["text"]) for step in found]
 
     clear = steps(0.6)
-    assert [to for to, _ in clear] == ["", "review"]
+    assert [to for to, _ in clear] == ["clusters", "review"]
     assert clear[0][1].startswith("Cluster b holds one row")
     assert clear[1][1].startswith("Review 3 rows by hand")
     none = steps(0.05, check)
-    assert [to for to, _ in none] == ["columns", "", ""]
+    assert [to for to, _ in none] == ["columns", "", "clusters"]
     assert "id2" in none[0][1]
     assert "choose-k" in none[1][1]
     assert steps(0.6, suspected=2)[0] == ("suspects", "Look at the 2 rows whose label looks wrong.")
@@ -356,6 +356,7 @@ def test_verdict_columns_and_filters(visit, mixed, people):
     assert violations(page) == []
     page.get_by_role("button", name="Review 30 rows").click()
     assert page.locator("#review-progress").inner_text() == "0 of 30 answered"
+    assert page.locator("#review-card img").get_attribute("src") == PIXEL
     assert violations(page) == []
 
 

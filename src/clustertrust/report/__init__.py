@@ -300,7 +300,7 @@ def _origin(at: Cut) -> str:
     if at.rule == "given":
         return ""
     if at.rule == "median":
-        return "the threshold starts at half of it"
+        return "the threshold starts at half the median"
     return f"the threshold starts at {at.threshold:g}{at.origin}"
 
 

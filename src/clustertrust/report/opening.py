@@ -71,8 +71,8 @@ def next_steps(
 ) -> list[dict[str, Any]]:
     """Return what to do next, the most urgent first: a text, and where the page leads.
 
-    `to` is the part of the page that helps: "columns", "suspects", "review" (of so many `rows`);
-    empty: none does.
+    `to` is the part of the page that helps: "columns", "clusters", "suspects", "review" (of so many
+    `rows`); empty: none does.
     """
     steps = []
     kind = structure(at)
@@ -89,7 +89,7 @@ def next_steps(
         steps.append(_step(f"Check {what} {_listed(doubted)}: {drop} count.", "columns"))
     if kind in ("none", "weak"):
         steps.append(
-            _step("Try other numbers of clusters: choose_k, or clustertrust choose-k DATA.")
+            _step("Try other numbers of clusters, with choose_k or clustertrust choose-k.")
         )
     sizes = np.bincount(codes[codes >= 0], minlength=len(clusters))
     single = [name for name, size in zip(clusters, sizes, strict=True) if size == 1]
@@ -98,7 +98,7 @@ def next_steps(
         what = "Cluster" if len(single) == 1 else "Clusters"
         them = "it" if len(single) == 1 else "them"
         text = f"{what} {_listed(single)} {hold}: look at {them}, or use fewer clusters."
-        steps.append(_step(text))
+        steps.append(_step(text, "clusters"))
     n = min(REVIEWED, int((~np.isnan(scores)).sum()))
     if kind != "none" and n and not n_suspected:
         text = f"Review {n} rows by hand, drawn at random, to see what share is right."

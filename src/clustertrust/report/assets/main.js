@@ -35,7 +35,7 @@ class Report {
     this.pointTable = new PointTable($("points"), data, (row, button) => this.look(row, button));
     this.review = new Review(data, this, () => this.later());
     this.opening = new Opening(data, {
-      columns: () => lead($("columns-title")), suspects: () => lead($("suspects-title")), review: (rows) => this.review.begin(rows),
+      columns: () => lead($("columns-title")), clusters: () => lead($("clusters-title")), suspects: () => lead($("suspects-title")), review: (rows) => this.review.begin(rows),
     });
     this.listen();
     this.describe();
