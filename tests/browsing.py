@@ -64,7 +64,7 @@ def download(page, button):
 
 
 def violations(page):
-    """What axe-core finds wrong for people with disabilities: serious and critical rules only."""
+    """What axe-core finds wrong for people with disabilities, but for minor rules."""
     axe = extra("axe_playwright_python")
     source = files(axe.__name__).joinpath("axe.min.js").read_text(encoding="utf-8")
     page.evaluate(f"() => {{ {source} }}")
@@ -72,6 +72,6 @@ def violations(page):
     return [
         (one["id"], node["html"][:120], node["failureSummary"][:300])
         for one in found
-        if one["impact"] in ("serious", "critical")
+        if one["impact"] in ("moderate", "serious", "critical")
         for node in one["nodes"]
     ]

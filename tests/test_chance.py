@@ -10,11 +10,14 @@ import pytest
 from click.testing import CliRunner
 from scipy import sparse
 from scipy.spatial.distance import pdist, squareform
+from sklearn.cluster import KMeans
 from sklearn.datasets import load_wine, make_blobs
+from sklearn.metrics import pairwise_distances
 from sklearn.preprocessing import scale
 
 import clustertrust.chance
 from clustertrust import CAKE, Combined, Runs, audit, confidence
+from clustertrust._notebook import confidence_html
 from clustertrust.cli import cli
 from clustertrust.reasons import NO_STRUCTURE, Chance, NullScores, cut, first_threshold
 from clustertrust.report import build_report
@@ -96,9 +99,25 @@ def test_nothing_is_core_in_noise_and_the_verdict_comes_first():
     assert cake.summary().startswith("No structure: scores are no higher than in data without")
     assert "try choose_k, or another clusterer." in cake.summary()
     assert cake.explain(0).reason != "core"
-    assert "since data without clusters reach" in str(cake.explain(0))
+    assert "; nothing is core, since data without clusters reach" in str(cake.explain(0))
+    assert "\nBy reason (nothing is core, since data without clusters reach" in cake.summary()
     # what was asked for stands
     assert (cake.to_frame(threshold=0)["reason"] == "core").mean() > 0.9
+
+
+@pytest.mark.parametrize("kind", ["labels", "distances"])
+def test_where_there_is_no_verdict_that_comes_first(kind):
+    X = NOISE[:150]
+    found = (
+        confidence(X, [KMeans(3, n_init=1, random_state=r).fit(X).labels_ for r in range(4)])
+        if kind == "labels"
+        else CAKE(3, clusterer="kmedoids", metric="precomputed", n_runs=4, random_state=0)
+        .fit(pairwise_distances(X))
+        .confidence_
+    )
+    assert found.summary().startswith("Not tested for structure: ")
+    assert "Not tested for structure: " in confidence_html(found)
+    assert found.cut().rule == "median"
 
 
 def test_a_chance_of_zero_has_no_sign():

@@ -135,7 +135,9 @@ def test_displays_draw_dask_records_as_those_in_memory(points):
             return vars(getattr(made_by, method)(record, *given, ax=figures.Figure().add_subplot()))
 
         if name == "ConvergenceDisplay":
-            with pytest.raises(ValueError, match=r"larger than memory, or Dask's.*fit a sample"):
+            with pytest.raises(
+                ValueError, match=r"larger than memory, or on Dask data.*fit a sample"
+            ):
                 draw("from_estimator", cake)
             continue
         drawn = draw("from_estimator", cake, *more.get(name, []))

@@ -18,10 +18,10 @@ import pytest
 from structure import reference_names
 
 import clustertrust
-from clustertrust import CAKE, align_labels
+from clustertrust import CAKE, align_labels, displays
 from clustertrust.cli import cli
 from clustertrust.distances.graph_shares import N_NEIGHBORS, N_STEPS
-from clustertrust.ensemble.clusterers import CLUSTERERS
+from clustertrust.ensemble.clusterers import CLUSTERERS, names_by_distance
 from clustertrust.files.formats import FORMATS
 from clustertrust.fusion import FUSIONS
 from clustertrust.geometry.auto import EXACT_POINTS
@@ -338,6 +338,27 @@ def test_pages_list_the_formats_of_the_code():
         r"^(.*) files can be read and written\.", page_text("quickstart.md"), re.MULTILINE
     )
     assert [name.lower() for name in re.split(r", | and ", sentence)] == list(FORMATS)
+    help_of_score = cli.get_command(click.Context(cli), "score").help
+    assert set(FORMATS) <= set(re.findall(r"\w+", help_of_score.lower()))
+    blocks = [name for name, format in FORMATS.items() if format.blocks is not None]
+    (sentence,) = re.findall(r"the path of a (.*?) file,", page_text("howto/large.md"), re.DOTALL)
+    assert sorted(re.split(r", | or ", sentence.lower())) == sorted(blocks)
+
+
+def test_pages_list_the_clusterers_that_take_distances():
+    (listed,) = re.findall(
+        r"Supported clusterers: (.*?), scikit-learn's", page_text("howto/distances.md"), re.DOTALL
+    )
+    assert sorted(re.findall(r"`([a-z-]+)`", listed)) == names_by_distance()
+    (listed,) = re.findall(
+        r"^The runs of (.*?) use the metric too", page_text("howto/geometry.md"), re.M | re.S
+    )
+    assert sorted(re.findall(r"`([a-z-]+)`", listed)) == names_by_distance()
+
+
+def test_the_page_on_plots_names_every_display():
+    names = {name for name in displays.__all__ if name.endswith("Display")}
+    assert names == set(re.findall(r"\b[A-Z]\w+Display\b", page_text("plots.md")))
 
 
 def test_the_page_on_installing_lists_the_extras():

@@ -159,6 +159,7 @@ def test_numbers_are_read_to_the_last_digit():
     [
         (b"", "is empty; it needs a line of column names"),
         (b"\n\n", "is empty"),
+        (b"\n<!DOCTYPE html><html><body>Sign in</body></html>\n", "is a web page, not a table"),
         (b"15,2\n3,4\n", r"numbers in its first line \(15, 2\): set header=False"),
         (b"a,b\n1,2,3,4\n4,5,6,7\n", "more fields in its rows than in its first line"),
         (b"a,b\n1,2\n4,5,6\n", "Expected 2 fields in line 3, saw 3"),
@@ -350,3 +351,10 @@ def test_columns_that_share_a_name_get_others(tmp_path, format):
     assert list(table.data.columns) == ["a", "a.2", "a.1", "b", "a.3"]
     assert table.data.to_numpy().tolist() == [[*range(5)], [*range(5, 10)]]
     assert "columns that share a name are called a.2, a.3" in table.notes
+
+
+def test_titles_of_several_fields_are_left_out_above_an_empty_line():
+    rows = "\n".join(f"{i},{i * 7 % 11},{i * 5 % 13},{i % 3},1" for i in range(12))
+    table = read_table(f"run:,N5,atlas:\n\nROI,volume,adc,fa,rd\n{rows}\n".encode(), format="csv")
+    assert list(table.data.columns) == ["ROI", "volume", "adc", "fa", "rd"]
+    assert len(table.data) == 12

@@ -177,7 +177,7 @@ def test_columns_are_standardised_as_in_memory(table, tmp_path):
         (["--format", "tsv"], "does not allow --format tsv"),
         (["--array", "x"], "does not allow --array"),
         (["--resample", "0.5"], "set --left-out predict"),
-        (["--use", "a", "--drop", "a"], "decide for one"),
+        (["--use", "a", "--drop", "a"], "choose one of these"),
         (["--id", "score"], "has no such column; it has name, a, b, c, d, kind"),
         (
             ["--scheduler", "tcp://nowhere:1", "--drop-missing"],

@@ -240,6 +240,17 @@ def test_a_third_component_is_shown(visit, tmp_path):
     assert "Persistence" in page.locator("#point").inner_text()
 
 
+def test_second_opinions_are_told(visit, tmp_path):
+    table = pd.DataFrame({"label": [0, 0, 1, 1], "score": [0.1, 0.9, 0.8, 0.7]})
+    table["second_opinions"], table["second_choice"] = [0.25, 1.0, 1.0, 1.0], [1, 0, 1, 1]
+    write_report(tmp_path / "combined.html", table, threshold=0.5)
+    page = visit(tmp_path / "combined.html")
+    assert column(page, "second_opinions") == ["0.250"]
+    page.get_by_role("button", name="0", exact=True).last.click()
+    told = "Other methods: 25% of their runs give it this cluster; most of them choose 1."
+    assert told in page.locator("#point").inner_text()
+
+
 def test_the_pointer_finds_points_and_clusters(visit, tmp_path):
     X = [[0.0, 10.0], [1.0, 10.0], [0.0, 20.0], [1.0, 20.0], [0.4, 12.0]]
     frame = pd.DataFrame(

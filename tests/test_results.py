@@ -12,7 +12,7 @@ from clustertrust import CAKE, Confidence, columns, confidence
 from clustertrust._notebook import confidence_html
 from clustertrust._shares import percents
 from clustertrust.columns import Column
-from clustertrust.reasons import first_threshold
+from clustertrust.reasons import UNTESTED, first_threshold
 from clustertrust.report import build_report
 from clustertrust.summary import summarize, summary_of_confidence
 
@@ -400,10 +400,10 @@ def test_explain_tells_of_runs_without_a_vote():
 
 def test_summary_tells_of_runs_of_different_k():
     assert summarize(confidence(X, SEVERAL_K, agreement="jaccard")).startswith(
-        "7 points, 2 clusters, 3 runs of 2 to 3 clusters, exact silhouettes\n"
+        f"{UNTESTED}\n\n7 points, 2 clusters, 3 runs of 2 to 3 clusters, exact silhouettes\n"
     )
     assert summarize(confidence(X, RUNS)).startswith(
-        "7 points, 2 clusters, 4 runs, exact silhouettes\n"
+        f"{UNTESTED}\n\n7 points, 2 clusters, 4 runs, exact silhouettes\n"
     )
 
 
@@ -436,8 +436,8 @@ def test_explain_wants_a_position(result):
 def test_the_estimator_explains_and_summarizes():
     cake = CAKE(2, n_runs=3, random_state=0).fit(X)
     assert cake.explain(-1).label == cake.labels_[-1]
-    told = cake.summary(threshold=0.4).removeprefix(f"{cake.confidence_.cut().verdict}\n\n")
-    assert told == summarize(confidence(X, cake.ensemble_), threshold=0.4)
+    told = cake.summary(threshold=0.4).removeprefix(f"{cake.confidence_.cut().verdict}")
+    assert told == summarize(confidence(X, cake.ensemble_), threshold=0.4).removeprefix(UNTESTED)
 
 
 def test_summaries_go_by_a_threshold_and_show_as_many_points_as_asked_for(result):
@@ -459,7 +459,7 @@ def test_summary_of_one_cluster():
         assert (
             confidence(X, np.zeros((7, 2), int))
             .summary()
-            .startswith("7 points, 1 cluster, 2 runs, ")
+            .startswith(f"{UNTESTED}\n\n7 points, 1 cluster, 2 runs, ")
         )
 
 
@@ -492,7 +492,8 @@ def test_equal_scores_are_listed_by_stability():
 def test_summary_text():
     frame = pd.DataFrame(X, index=list("abcdefg"))
     text = summarize(confidence(frame, RUNS), points=1)
-    parts = text.split("\n\n")
+    opening, *parts = text.split("\n\n")
+    assert opening == UNTESTED
     assert parts[0] == "7 points, 2 clusters, 4 runs, exact silhouettes"
     assert parts[1].startswith("Scores (0: ambiguous, 1: sure)\n")
     assert parts[2].startswith("By cluster\n")
@@ -550,7 +551,7 @@ def test_a_cluster_without_points_is_not_counted():
     found = confidence(data, runs)
     assert len(found.label_names) == 3
     assert len(set(found.labels)) == 2
-    assert found.summary().startswith("30 points, 2 clusters, 4 runs")
+    assert "\n30 points, 2 clusters, 4 runs" in found.summary()
     assert "30 points, 2 clusters, 4 runs" in repr(found)
     assert "30 points in 2 clusters" in confidence_html(found)
 

@@ -628,3 +628,74 @@ def test_rows_that_repeat_others_are_counted():
     # Rows of a few answers are equal by chance.
     answers = pd.DataFrame(RNG.integers(1, 4, (200, 4)), columns=list("abcd"))
     assert not any("repeat another" in text for text in look(answers).warnings)
+
+
+def doubts_of(frame):
+    return {column.name: column.check for column in look(frame).columns if column.check}
+
+
+def test_all_hours_of_a_day_are_asked_about_whatever_their_name():
+    rng = np.random.default_rng(0)
+    hours = np.tile(np.arange(24), 20)
+    frame = pd.DataFrame({"x": rng.normal(size=480), "uhr": rng.permutation(hours)})
+    assert "clock" in doubts_of(frame)["uhr"]
+    frame["uhr"] = np.minimum(rng.poisson(3, 480), 23)  # a count is rarer at its end
+    assert "uhr" not in doubts_of(frame)
+
+
+@pytest.mark.parametrize("place", [0, 64])
+def test_codes_at_an_end_of_a_table_of_pixels_may_be_the_answer(place):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.integers(0, 256, (200, 64)))
+    frame.insert(place, "digit", rng.integers(0, 10, 200))
+    frame.columns = [str(j) for j in range(65)]
+    assert list(doubts_of(frame)) == [str(place)]
+    assert "known answer" in doubts_of(frame)[str(place)]
+    marks = pd.DataFrame(rng.integers(1, 6, (200, 20)))  # a table of marks has no such column
+    assert not doubts_of(marks.set_axis([f"item{j}" for j in range(20)], axis=1))
+
+
+def test_integers_that_only_rise_in_the_first_column_are_asked_about():
+    rng = np.random.default_rng(0)
+    rising = np.cumsum(rng.integers(1, 90, 60))
+    frame = pd.DataFrame({"ticket": rising, "x": rng.normal(size=60), "y": rng.normal(size=60)})
+    assert doubts_of(frame) == {"ticket": "integers like those of an id"}
+    assert not doubts_of(frame.sample(frac=1, random_state=0))
+
+
+def test_few_comments_of_several_words_are_asked_about():
+    rng = np.random.default_rng(0)
+    comment = np.array(["ok", "fine, thanks", "late delivery again"])[np.arange(60) % 3]
+    frame = pd.DataFrame({"x": rng.normal(size=60), "y": rng.normal(size=60), "comment": comment})
+    assert "free text" in doubts_of(frame)["comment"]
+    assert "known answer" in doubts_of(frame.rename(columns={"comment": "mood"})).popitem()[1]
+
+
+def test_ends_of_links_are_asked_about_and_places_on_a_grid_are_not():
+    rng = np.random.default_rng(0)
+    links = rng.permutation(30 * 30)[:300]
+    frame = pd.DataFrame({"0": links // 30 + 1, "1": links % 30 + 1, "2": rng.normal(size=300)})
+    assert list(doubts_of(frame)) == ["0", "1"]
+    grid = rng.permutation(900)[:850]
+    frame = pd.DataFrame({"0": grid // 30 + 1, "1": grid % 30 + 1, "2": rng.normal(size=850)})
+    assert not {"integers like those of an id"} & set(doubts_of(frame).values())
+
+
+def test_numbers_of_which_some_have_letters_are_codes():
+    rng = np.random.default_rng(0)
+    invoices = [f"C{489449 + i}" if i % 20 == 0 else str(489449 + i // 3) for i in range(200)]
+    frame = pd.DataFrame({"x": rng.normal(size=200), "Invoice": invoices})
+    column = look(frame).columns[1]
+    assert (column.kind, column.use) == ("id", "ignored")
+    assert "have letters, such as 'C489449', as codes do" in column.reason
+    amounts = [f"{i}k" if i % 20 == 0 else str(i * 31 % 97) for i in range(200)]
+    assert look(frame.assign(Invoice=amounts)).columns[1].use == "number"
+
+
+@pytest.mark.parametrize("name", ["status", "status2", "hospdead", "decision", "placed"])
+def test_outcomes_are_asked_about_wherever_they_stand(name):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(60, 3)), columns=["x", "y", "z"])
+    frame.insert(1, name, rng.integers(0, 2, 60))
+    frame.insert(2, "smoker", rng.integers(0, 2, 60))
+    assert "known answer" in doubts_of(frame)[name]

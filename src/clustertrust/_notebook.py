@@ -56,7 +56,7 @@ def confidence_html(confidence: Confidence) -> str:
         f"{n:,} points in {k} {'cluster' if k == 1 else 'clusters'}, {confidence.n_runs} runs; "
         f"{kept.sum():,} ({kept.mean():.0%}) have a score above {cut.threshold:g}{cut.origin}"
     )
-    verdict = "" if cut.verdict is None else f"<b>{html.escape(str(cut.verdict))}</b><br>"
+    verdict = f"<b>{html.escape(str(cut.opening))}</b><br>"
     return (
         f'<div style="{SIDE_BY_SIDE};margin:8px 0">'
         f'<div style="width:100%;margin-bottom:4px">{verdict}{line}</div>'

@@ -63,6 +63,13 @@ SENTENCES = {
     "unassigned": "it has no cluster, or fewer than two runs assign it.",
 }
 
+# In place of a verdict
+UNTESTED = (
+    "Not tested for structure: data without clusters, to compare with, are made from coordinates "
+    "and a clusterer. Without them core means little: most points of any data score above half of "
+    "the median."
+)
+
 # Of a boundary where the runs agree: their votes do not divide it, distances do.
 NEAR = "the runs agree on it, but another cluster lies about as near to it as its own."
 
@@ -177,6 +184,18 @@ class Cut:
         return Message(
             f"{kind} structure: {share} of the rows score above chance ({self.chance:g})."
         )
+
+    @property
+    def opening(self) -> Message:
+        """The verdict, or that there is none."""
+        return Message(UNTESTED) if self.verdict is None else self.verdict
+
+    @property
+    def meaning(self) -> str:
+        """What core means, in words."""
+        if self.rule == "chance" and self.threshold != self.chance:
+            return f"nothing is core{self.origin}"
+        return f"core: a score above {self.threshold:g}{self.origin}"
 
     @property
     def origin(self) -> str:

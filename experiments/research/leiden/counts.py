@@ -1,7 +1,8 @@
 """Simulated counts: why a silhouette ranked cells better than the score along the graph, and what ranks as well.
 
 `python -m experiments.research.leiden.counts` judges by seeds that nothing was chosen on, in some minutes; `--chosen-on` shows
-those that the default was chosen on. It needs igraph, umap-learn and scanpy's cells.
+those that the default was chosen on. `--cut` asks, on other seeds, what a cut at the threshold keeps, in some minutes. It needs
+igraph, umap-learn and scanpy's cells.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from experiments.research.leiden.simulated import annotated, components, counts
 
 # Cells, types, and how much their genes differ: hard, easy, and many types. Drawn with seeds of two kinds.
 SETTINGS = ((1500, 6, 0.35), (1500, 6, 0.42), (1500, 12, 0.4), (1500, 12, 0.5))
-CHOSEN_ON, HELD_OUT = (0, 1, 2), (100, 101, 102)
+CHOSEN_ON, HELD_OUT, HELD_OUT_CUT = (0, 1, 2), (100, 101, 102), (200, 201, 202)
 RUNS = 20
 RANGES = {
     "1.0": [1.0],
@@ -88,6 +89,61 @@ def ranked(adata: Any, y: Any) -> Iterator[dict[str, Any]]:
             }
 
 
+def measure_cut() -> Iterator[dict[str, Any]]:
+    """What the default threshold keeps, with S̃ cut off at 0 and without, for every set."""
+    for n, types, strength in SETTINGS:
+        for seed in HELD_OUT_CUT:
+            reads, y = counts(n, types=types, strength=strength, seed=seed)
+            values = RANGES["0.5 to 1.5"]
+            cake = CAKE(
+                clusterer="leiden",
+                vary={"resolution": values},
+                n_runs=RUNS,
+                random_state=0,
+                n_jobs=1,
+            )
+            cells = cells_of(annotated(components(reads)), cake)
+            with hushed():
+                runs = cells.build(cake)
+                for normalization in ("clip", "affine"):
+                    walks = Graph(weights=True, paths=False)
+                    found = confidence(
+                        cells.X,
+                        runs,
+                        geometry=walks,
+                        agreement="jaccard",
+                        normalization=normalization,
+                    )
+                    correct = right(found.labels, y, "leiden")
+                    kept = found.scores > found.cut(None).threshold
+                    yield {
+                        "types": types,
+                        "strength": strength,
+                        "seed": seed,
+                        "normalization": normalization,
+                        "auroc": auroc(found.scores, correct),
+                        "kept": kept.mean(),
+                        "right": correct.mean(),
+                        "right among kept": correct[kept].mean(),
+                    }
+        print(f"{types} types, {strength}", file=sys.stderr, flush=True)
+
+
+def cut_table(rows: pd.DataFrame) -> str:
+    """One row for each normalization."""
+    lines = [
+        [str(name), f"{of['auroc'].mean():.3f}"]
+        + [f"{of[column].mean():.0%}" for column in ("kept", "right among kept", "right")]
+        for name, of in rows.groupby("normalization", sort=False)
+    ]
+    heads = ["`normalization`", "AUROC", "kept", "right among kept", "right among all"]
+    note = (
+        f"{len(SETTINGS)} settings with {len(HELD_OUT_CUT)} other seeds each, resolutions from 0.5 to 1.5, cut at the default threshold. "
+        "Made by `python -m experiments.research.leiden.counts --cut`."
+    )
+    return f"{note}\n\n{markdown(heads, lines)}"
+
+
 def table_of(rows: pd.DataFrame, seeds: tuple[int, ...]) -> str:
     """One row for each range and way."""
     numbers = ("stability", "geometry", "score", "silhouette")
@@ -108,6 +164,11 @@ def table_of(rows: pd.DataFrame, seeds: tuple[int, ...]) -> str:
 
 def main() -> None:
     """Run, and write the table."""
+    if "--cut" in sys.argv[1:]:
+        rows, out = pd.DataFrame(list(measure_cut())), folder("leiden")
+        write(out / "counts_cut.csv", rows.to_csv(index=False, float_format="%.6g"))
+        publish({"counts cut": cut_table(rows)}, out / "counts_cut.md", "anndata.md", full=True)
+        return
     chosen_on = "--chosen-on" in sys.argv[1:]
     seeds = CHOSEN_ON if chosen_on else HELD_OUT
     rows = pd.DataFrame(list(measure(seeds)))

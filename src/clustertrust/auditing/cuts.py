@@ -40,7 +40,7 @@ def halves(X: Any, seed: int) -> Cut:
 def _with_equal_spread(centred: Floats) -> Floats:
     """Return points in their principal components, each with variance 1.
 
-    Directions in which they hardly spread are left out.
+    Directions in which they barely spread are left out.
     """
     variances, directions = np.linalg.eigh(centred.T @ centred / len(centred))
     wide = variances > 1e-12 * max(variances[-1], np.finfo(float).tiny)

@@ -17,6 +17,13 @@ from clustertrust.ensemble.labels import in_order_of
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.notes import note_on_noise
 
+# Points of a cluster that a verdict needs; on fewer it is unclear
+FEWEST = 3
+# Clusters from which on labels may be names of rows, or measurements
+MANY = 20
+# Labels with several spellings that a warning names
+SHOWN = 3
+
 
 @dataclass(frozen=True)
 class Labelling:
@@ -54,7 +61,36 @@ def read_labelling(X: Any, labels: Any) -> Labelling:
         problem = f"labels has {len(names)} cluster(s); an audit compares at least 2. "
         why = note_on_noise(noise) or (Message("Missing values do not count as a cluster."),)
         raise InputError(why[0].after(problem))
+    sizes = np.bincount(codes[codes >= 0], minlength=len(names)).tolist()
+    _warn_of_spellings(names, sizes)
+    few = sum(size < FEWEST for size in sizes)
+    if max(sizes) == 1 and len(names) > MANY:
+        raise InputError(
+            f"labels has {len(names)} clusters of one point each; give labels that repeat, not "
+            "names of the rows."
+        )
+    if few > len(names) / 2 and len(names) > MANY:
+        warn_user(
+            f"{few} of the {len(names)} clusters in labels have fewer than {FEWEST} points, and "
+            "get no verdict. If these are names or measurements, give other labels."
+        )
     if noise and not is_read:
         count = f"{sum(noise.values())} of {len(codes)} points have no score: "
         warn_user(note_on_noise(noise)[0].after(count))
     return Labelling(codes, names, noise)
+
+
+def _warn_of_spellings(names: Array, sizes: list[int]) -> None:
+    """Warn of labels that differ only in spaces or capital letters."""
+    spellings: dict[str, list[str]] = {}
+    for name, size in zip(names.tolist(), sizes, strict=True):
+        if isinstance(name, str):
+            alike = spellings.setdefault(" ".join(name.split()).casefold(), [])
+            alike.append(f"{name!r} ({size} point{'' if size == 1 else 's'})")
+    several = [" and ".join(alike) for alike in spellings.values() if len(alike) > 1]
+    if several:
+        more = "" if len(several) <= SHOWN else f"; and {len(several) - SHOWN} more"
+        warn_user(
+            f"labels that differ only in spaces or capital letters are different clusters: "
+            f"{'; '.join(several[:SHOWN])}{more}. If they mean the same, write them alike."
+        )

@@ -19,7 +19,14 @@ from clustertrust.auditing.classifying import (
     name_of,
 )
 from clustertrust.auditing.given import Labelling, read_labelling
-from clustertrust.auditing.perturbing import EVERY, cluster, propagate_all, recipe_of
+from clustertrust.auditing.pairs import FEW_COLUMNS, reconsider
+from clustertrust.auditing.perturbing import (
+    EVERY,
+    cluster,
+    has_plain_points,
+    propagate_all,
+    recipe_of,
+)
 from clustertrust.auditing.record import Audit
 from clustertrust.auditing.votes import (
     count,
@@ -86,7 +93,7 @@ def audit(
         each. "auto": extra trees for points with coordinates, and none for distances, graphs and
         tables with categories. None: runs and geometry alone.
     pred_probs : (n, k) array or frame, optional
-        Probabilities of the labels that you have, made without the point itself, in place of
+        Your own probabilities of the labels, from a model that has not seen the point, in place of
         `classifier`. The columns of an array are in the sorted order of the labels, as in cleanlab;
         those of a frame have the names of the labels.
     n_runs : int
@@ -146,12 +153,16 @@ def audit(
     for is_clustered, seed in zip(clusters, seeds, strict=True):
         by_kind[is_clustered].append(seed)
     clustered = [] if recipe is None else cluster(points, labelling, recipe, by_kind[True])
-    propagated, outcomes, partners = propagate_all(points, labelling, by_kind[False], scoring)
-    made = {True: iter(clustered), False: iter(propagated)}
+    propagated = propagate_all(points, labelling, by_kind[False], scoring)
+    made = {True: iter(clustered), False: iter(propagated.runs)}
     runs = [next(made[is_clustered]) for is_clustered in clusters]
     if votes is None and is_used:
         codes, k = labelling.labels, labelling.k
         votes = cross_validate(points, codes, k, classifier, seeds[0], scoring.compute.n_jobs)
+    wide = has_plain_points(scoring) and points.shape[1] > FEW_COLUMNS
+    outcomes, partners = reconsider(
+        points if wide else None, labelling, propagated, votes, seeds[0]
+    )
     return Audit(
         **_score(points, labelling, runs, scoring, votes),
         classifier=name_of(classifier, pred_probs) if is_used else None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,17 +13,8 @@ from clustertrust._parallel import count_threads, map_blocks, one_blas_thread
 from clustertrust._types import Ints
 from clustertrust.auditing.cuts import halves
 from clustertrust.auditing.given import Labelling
-from clustertrust.auditing.lines import FEW_COLUMNS, has_valley
 from clustertrust.auditing.propagating import labels_of, nearest_labelled, propagate
-from clustertrust.auditing.verdicts import (
-    MERGED,
-    NEIGHBOURS,
-    UNCLEAR,
-    Sample,
-    judge_run,
-    members_of,
-    most_frequent,
-)
+from clustertrust.auditing.verdicts import NEIGHBOURS, Sample, judge_run
 from clustertrust.auditing.votes import match_to_given
 from clustertrust.ensemble.fitting import Run, prepare
 from clustertrust.ensemble.recipe import Recipe
@@ -32,15 +23,13 @@ from clustertrust.ensemble.runs import Runs
 from clustertrust.ensemble.warn import warn_of_runs
 from clustertrust.scoring.settings import Scoring
 
-# One run in so many is the clusterer's, the others propagate labels
+# One run in this many is the clusterer's, the others propagate labels
 EVERY = 4
 # Neighbours whose labels a run takes, in turn, and the share of points that have labels in it.
 PROPAGATED = (3, 5, 9, 15)
 SHARE = 0.5
 # Share of the points that a run of the clusterer is fitted on
 CLUSTERED = 0.8
-# Share of a cluster's points with a neighbour in another, from which on it is part of that one
-BESIDE = 0.5
 # Neighbours known of each point: enough that hardly ever fewer than needed are drawn.
 DEPTH = 4 * max(PROPAGATED)
 
@@ -52,7 +41,7 @@ def recipe_of(clusterer: Any, k: int, scoring: Scoring, verbose: bool) -> Recipe
     """
     geometry, metric = scoring.geometry, scoring.geometry.used_metric
     if clusterer is None:
-        if not _has_plain_points(scoring):
+        if not has_plain_points(scoring):
             return None
         clusterer = "kmeans"
     if geometry.is_precomputed and not metric.is_precomputed:
@@ -80,7 +69,7 @@ def recipe_of(clusterer: Any, k: int, scoring: Scoring, verbose: bool) -> Recipe
     return replace(recipe, methods=tuple(methods))
 
 
-def _has_plain_points(scoring: Scoring) -> bool:
+def has_plain_points(scoring: Scoring) -> bool:
     """Return whether X holds points that are compared by their Euclidean distance."""
     return not scoring.geometry.is_precomputed and scoring.geometry.used_metric.is_euclidean
 
@@ -109,12 +98,26 @@ def cluster(X: Any, labelling: Labelling, recipe: Recipe, seeds: list[int]) -> l
     return runs
 
 
-def propagate_all(
-    X: Any, labelling: Labelling, seeds: list[int], scoring: Scoring
-) -> tuple[list[Run], Ints, Ints]:
-    """Return runs that propagate labels from half of the points, and their verdicts (V, k)."""
+class Propagated(NamedTuple):
+    """Runs that propagate labels.
+
+    Attributes
+    ----------
+    runs : all V of them
+    outcomes, partners : (V, k) their verdicts on the clusters, as `judge_run` gives them
+    near : (n, K) given labels of the nearest points of each point, -1: none
+    """
+
+    runs: list[Run]
+    outcomes: Ints
+    partners: Ints
+    near: Ints
+
+
+def propagate_all(X: Any, labelling: Labelling, seeds: list[int], scoring: Scoring) -> Propagated:
+    """Return runs that propagate labels from half of the points."""
     hood = nearest_labelled(X, labelling.labelled, DEPTH, scoring.geometry, scoring.compute)
-    flat = _has_plain_points(scoring)
+    flat = has_plain_points(scoring)
 
     def one(r: int) -> tuple[Run, tuple[Ints, Ints]]:
         began, seed = time.perf_counter(), seeds[r]
@@ -143,29 +146,6 @@ def propagate_all(
         each = map_blocks(one, iter(range(len(seeds))), count_threads(scoring.compute.n_jobs))
         runs, judged = (list(part) for part in zip(*each, strict=True))
     outcomes, partners = (np.array(part) for part in zip(*judged, strict=True))
-    if flat and X.shape[1] > FEW_COLUMNS:
-        near = labels_of(hood.of[:, :NEIGHBOURS], labelling.labels)
-        for a, b in _doubted(X, labelling, near, (outcomes, partners), seeds[0]):
-            outcomes[(outcomes[:, a] == MERGED) & (partners[:, a] == b), a] = UNCLEAR
-        partners[outcomes == UNCLEAR] = -1
-    return runs, outcomes, partners
-
-
-def _doubted(
-    X: Any, labelling: Labelling, near: Ints, judged: tuple[Ints, Ints], seed: int
-) -> list[tuple[int, int]]:
-    """Return the clusters that most runs merge, and with what, though there are two clouds.
-
-    Not where most points of one have a neighbour in the other: it is no cloud of its own. `near`
-    (n, K) are the given labels of neighbours.
-    """
-    members = members_of(labelling.labels, labelling.k)
-
-    def apart(a: int, b: int) -> bool:
-        shares = [(near[members[c]] == d).any(axis=1).mean() for c, d in ((a, b), (b, a))]
-        return max(shares) < BESIDE and has_valley(X, members[a], members[b], seed)
-
-    merged = {a: b for a, (verdict, b) in enumerate(most_frequent(*judged)) if verdict == MERGED}
-    pairs = {(min(pair), max(pair)) for pair in merged.items()}
-    valleys = {pair: apart(*pair) for pair in sorted(pairs)}
-    return [(a, b) for a, b in merged.items() if valleys[min(a, b), max(a, b)]]
+    return Propagated(
+        runs, outcomes, partners, labels_of(hood.of[:, :NEIGHBOURS], labelling.labels)
+    )

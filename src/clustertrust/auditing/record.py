@@ -132,7 +132,7 @@ class Audit(Confidence):
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
-        """What the runs make of each given cluster, in the order of `label_names`."""
+        """The verdict on each given cluster, in the order of `label_names`."""
         sizes = np.bincount(self.labels[self.labels >= 0], minlength=len(self.label_names))
         names, known = self.label_names.tolist(), None
         if self.probabilities is not None:

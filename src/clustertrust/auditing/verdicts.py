@@ -20,6 +20,8 @@ from scipy.stats import binomtest
 
 from clustertrust._types import Bools, Floats, Ints
 from clustertrust.auditing.cuts import Cut
+from clustertrust.auditing.given import FEWEST
+from clustertrust.auditing.lines import probability_above
 from clustertrust.auditing.propagating import labels_of
 
 VERDICTS = ("kept together", "split", "merged", "dissolved", "unclear")
@@ -35,8 +37,10 @@ VALLEY = 0.65
 THIN = 0.6
 # Share of a cluster; less is no half of it, and what it is merged with has at least as many points
 SMALLEST_PART = 0.1
-# Probability from which on a classifier recognises a cluster: that of its points ranks higher
+# A classifier recognises a cluster if the probability that one of its points ranks higher is this,
+# or so many standard errors above that of labels at random
 RECOGNISED = 0.7
+ABOVE_CHANCE = 4
 # Share of the runs that a verdict needs; below it is unclear
 MAJORITY = 0.5
 # Level of the intervals
@@ -51,12 +55,13 @@ class Verdict:
     ----------
     cluster : its name
     points : how many have it
-    verdict : one of `VERDICTS`; "unclear" if fewer than half of the runs share one, or if runs
-        dissolve a cluster that the classifier recognises, or merge two with a valley between them
+    verdict : one of `VERDICTS`; "unclear" if fewer than half of the runs share one, of a cluster
+        with fewer than three points, or if runs dissolve a cluster that the classifier recognises,
+        or merge two that merely overlap
     other : name of the cluster that it is merged with; None for other verdicts
     share : of the runs with this verdict (and, of merged, this other cluster); of unclear, with
         the most frequent one
-    low, high : Wilson's 95 % interval of that share: how far it would move with other runs
+    low, high : Wilson's 95 % interval of that share: how much it would change with other runs
     """
 
     cluster: Any
@@ -71,6 +76,9 @@ class Verdict:
         if self.verdict == VERDICTS[UNCLEAR]:
             return self.verdict
         verdict = self.verdict if self.other is None else f"{self.verdict} with {self.other}"
+        if verdict == VERDICTS[SPLIT]:
+            # Not an error of the label: the parts of a class may well lie apart.
+            verdict = "in parts that lie apart, perhaps subgroups,"
         return f"{verdict} in {self.share:.0%} of the runs ({self.low:.0%} to {self.high:.0%})"
 
 
@@ -197,7 +205,7 @@ class Borders:
         edge = self.of(a, b)
         if not edge.size:
             return 1.0
-        return _probability_above(edge, max((self.inside[a], self.inside[b]), key=_median))
+        return probability_above(edge, max((self.inside[a], self.inside[b]), key=_median))
 
     def is_thin(self, a: int, b: int, inner: Sequence[float]) -> bool:
         """Return whether far fewer points lie at the border than where a or b itself is halved.
@@ -275,14 +283,8 @@ def _median(rising: Floats) -> float:
     return float(rising[(len(rising) - 1) // 2] + rising[len(rising) // 2]) / 2
 
 
-def _probability_above(x: Floats, rising: Floats) -> float:
-    """Return P(x > y) + P(x = y) / 2 for a pair drawn from both; y are values that rise."""
-    below, up_to = (np.searchsorted(rising, x, side=side) for side in ("left", "right"))
-    return float((below + up_to).mean() / (2 * len(rising)))
-
-
 def _fall_in_pieces(sample: Sample, k: int) -> Bools:
-    """Return (k,) whether the second largest piece that no neighbour links is no mere splinter."""
+    """Return (k,) whether the second largest piece without a link is more than a splinter."""
     n, depth = sample.near.shape
     of = labels_of(sample.near, sample.labels)
     row, column = np.nonzero((of >= 0) & (of == sample.labels[:, None]))
@@ -344,14 +346,16 @@ def verdicts_of(
 ) -> tuple[Verdict, ...]:
     """Return the most frequent verdict on each cluster.
 
-    It is unclear if a cluster is dissolved that is `known` (k,) to a classifier.
+    It is unclear if a cluster is dissolved that is `known` (k,) to a classifier, or has one or two
+    points, of which nothing can be said.
     """
     verdicts = []
     R, k = outcomes.shape
     for a, (verdict, other) in enumerate(most_frequent(outcomes, partners)):
         count = _most(outcomes[:, a], partners[:, a], k)[2]
-        if verdict == DISSOLVED and known is not None and known[a]:
-            verdict = UNCLEAR
+        is_known = verdict == DISSOLVED and known is not None and known[a]
+        if is_known or sizes[a] < FEWEST:
+            verdict, other = UNCLEAR, -1
         limits = binomtest(count, R).proportion_ci(LEVEL, method="wilson")
         shares = (count / R, *map(float, limits))
         partner = names[other] if other >= 0 else None
@@ -363,11 +367,20 @@ def recognised(probabilities: Floats, labels: Ints) -> Bools:
     """Return (k,) whether a classifier tells the points of each label from those of others.
 
     It does if a point of the label has a higher probability of it than one of the others, with a
-    probability of at least 0.7; labels at random have 0.5.
+    probability of at least 0.7, or of 0.5 and four standard errors; labels at random have 0.5.
     """
     has = labels >= 0
     result = np.zeros(probabilities.shape[1], dtype=bool)
     for a in range(len(result)):
         own, others = (probabilities[has & of, a] for of in (labels == a, labels != a))
-        result[a] = _probability_above(own, np.sort(others)) >= RECOGNISED
+        auroc = probability_above(own, np.sort(others))
+        result[a] = auroc >= min(RECOGNISED, by_chance(own.size, others.size))
     return result
+
+
+def by_chance(n: int, m: int) -> float:
+    """Return the AUROC that n and m points with labels at random hardly reach.
+
+    Its standard error is that of the test of Mann and Whitney.
+    """
+    return float(0.5 + ABOVE_CHANCE * np.sqrt((n + m + 1) / (12 * n * m)))

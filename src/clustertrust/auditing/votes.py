@@ -102,7 +102,7 @@ def margin_of(shares: Floats, labels: Ints) -> Floats:
 
 
 def weight_of(probabilities: Floats, votes: Floats, labels: Ints) -> float:
-    """Return the weight of the classifier beside the runs: by the labels that each gets wrong.
+    """Return the weight of the classifier against the runs, by the labels that each gets wrong.
 
     With e = (wrong + 1) / (n + 2) for each it is e_runs⁴ / (e_runs⁴ + e_classifier⁴): one half
     where both are as good, and nearly all for the one that is clearly better.

@@ -12,7 +12,7 @@ import pandas as pd
 
 from clustertrust._progress import progress
 from clustertrust.cli.options import ReadOptions
-from clustertrust.cli.planning import named_problems, preparer_for
+from clustertrust.cli.planning import fit_preparer
 from clustertrust.cli.points import reading_of
 from clustertrust.cli.printing import is_interactive
 from clustertrust.files.file_sources import FrameSource
@@ -112,10 +112,14 @@ def prepare_table(source: Source, data: str, columns: ReadOptions) -> Prepared:
         frames = frames_of(source, rows)
         yield from progress(frames, source.n_rows, what, verbose=is_interactive(), size=len)
 
-    notes = source.notes if isinstance(source, CsvSource) else ()
-    with named_problems(data):
-        preparer = preparer_for(replace(columns, id=getattr(source, "id", None)), names)
-        preparer.fit_blocks(blocks, notes, has_names=source.columns is not None)
+    preparer = fit_preparer(
+        replace(columns, id=getattr(source, "id", None)),
+        names,
+        blocks,
+        data,
+        notes=source.notes if isinstance(source, CsvSource) else (),
+        has_names=source.columns is not None,
+    )
     return Prepared(only_used(source, data, preparer), preparer)
 
 

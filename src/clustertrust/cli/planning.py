@@ -13,7 +13,7 @@ import click
 import pandas as pd
 
 from clustertrust import CAKE
-from clustertrust._errors import InputError, literal
+from clustertrust._errors import InputError, Message, literal
 from clustertrust.cli.options import ReadOptions
 from clustertrust.cli.wording import current_wording
 from clustertrust.columns import beside_results
@@ -21,6 +21,7 @@ from clustertrust.files.columns import check_there
 from clustertrust.tables import ColumnPlan, TablePlan, TablePreparer
 from clustertrust.tables.column import warn_of_unread
 from clustertrust.tables.looking import did_you_mean
+from clustertrust.tables.preparer import Blocks
 from clustertrust.tables.problems import TablePlanError
 from clustertrust.tables.rows import odd_rows
 from clustertrust.tables.values import listed
@@ -39,6 +40,20 @@ def preparer_for(columns: ReadOptions, names: Sequence[str]) -> TablePreparer:
         decimal=columns.decimal,
         thousands=columns.thousands,
     )
+
+
+def fit_preparer(
+    columns: ReadOptions,
+    names: Sequence[str],
+    blocks: Blocks,
+    source_name: str,
+    *,
+    notes: Sequence[str | Message] = (),
+    has_names: bool = True,
+) -> TablePreparer:
+    """Look at a table that comes in one block or in many; `notes` are on how it was read."""
+    with named_problems(source_name):
+        return preparer_for(columns, names).fit_blocks(blocks, notes, has_names=has_names)
 
 
 @contextmanager

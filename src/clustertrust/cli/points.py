@@ -14,15 +14,10 @@ from scipy import sparse
 
 from clustertrust._types import Array, Bools
 from clustertrust.cli.options import ReadOptions
-from clustertrust.cli.planning import (
-    FittedTable,
-    named_problems,
-    preparer_for,
-    read_plan,
-)
+from clustertrust.cli.planning import FittedTable, fit_preparer, read_plan
 from clustertrust.columns import beside_results
 from clustertrust.files import Reading, Table, read_table
-from clustertrust.files.columns import UNNAMED, stripped
+from clustertrust.files.columns import NAMELESS, UNNAMED, stripped
 from clustertrust.files.formats import FORMATS, format_of
 from clustertrust.files.reading import Dialect
 from clustertrust.tables import TablePlan, TablePreparer
@@ -133,7 +128,15 @@ def read_points(
         table = replace(table, notes=(*table.notes, note))
     # Columns of arrays and AnnData have no names of their own.
     has_names = table.adata is None and not isinstance(table.data.columns, pd.RangeIndex)
-    preparer = _preparer(table, frame, columns, source_name, fitted, has_names=has_names)
+    if fitted is not None:
+        preparer = fitted.preparer_of(frame, columns, source_name)
+    else:
+        one_block = (frame,)
+        preparer = fit_preparer(
+            *(columns, list(frame), lambda: one_block, source_name),
+            notes=table.notes,
+            has_names=has_names,
+        )
     plan = preparer.plan_
     plan.check_whole_numbers(frame, source_name)
     ids = _ids(table, frame, plan)
@@ -161,23 +164,6 @@ def read_points(
     return replace(
         points, X=pd.DataFrame(rows.X, **named), unscaled=pd.DataFrame(rows.unscaled, **named)
     )
-
-
-def _preparer(
-    table: Table,
-    frame: pd.DataFrame,
-    columns: ReadOptions,
-    source_name: str,
-    fitted: FittedTable | None,
-    *,
-    has_names: bool,
-) -> TablePreparer:
-    """Return what turns the table into numbers: a model's, or what a look at the table decides."""
-    if fitted is not None:
-        return fitted.preparer_of(frame, columns, source_name)
-    with named_problems(source_name):
-        preparer = preparer_for(columns, list(frame.columns))
-        return preparer.fit_blocks(lambda: (frame,), table.notes, has_names=has_names)
 
 
 def _with_numbers(points: Points, frame: pd.DataFrame) -> Points:
@@ -271,7 +257,7 @@ def _ids(table: Table, frame: pd.DataFrame, plan: TablePlan) -> pd.Index:
 
 def row_name(name: Any) -> str:
     """Return what the column that names the rows is called next to results."""
-    is_nameless = name is None or str(name).startswith("__index_level_")  # as Parquet writes it
+    is_nameless = name is None or str(name).startswith(NAMELESS)
     return ID if is_nameless else beside_results(str(name))
 
 

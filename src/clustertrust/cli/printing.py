@@ -65,8 +65,8 @@ def summary_fields(summary: Summary) -> dict[str, Any]:
     """Return the numbers of a summary, as JSON."""
     cut = summary.cut
     return {
-        "verdict": summary.verdict,
-        "above_chance": None if summary.verdict is None else cut.share,
+        "verdict": None if cut.verdict is None else summary.verdict,
+        "above_chance": cut.share,
         "chance": cut.chance,
         "threshold": cut.threshold,
         "threshold_rule": cut.rule,

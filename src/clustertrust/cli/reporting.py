@@ -17,6 +17,7 @@ from clustertrust.cli.printing import name_of
 from clustertrust.cli.request import ReportRequest
 from clustertrust.cli.sidecar_plan import as_scored, how_read
 from clustertrust.cli.terminal import echo
+from clustertrust.cli.wording import score_wording
 from clustertrust.cli.writing import KEY, read_names, title_of, write_page_of
 from clustertrust.columns import COLUMNS, beside_results
 from clustertrust.files import Reading, format_of, read_table
@@ -75,6 +76,7 @@ def report(request: ReportRequest) -> None:
             quoted=() if request.chance is not None else (NO_VERDICT,),
             rows=places[points.kept][shown],
             names=read_names(request.names),
+            wording=score_wording(),
         )
     for line in how_read(request.columns, columns, None):
         echo(line)

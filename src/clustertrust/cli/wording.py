@@ -50,6 +50,13 @@ def current_wording() -> CliWording:
     return CliWording(None if context is None else context.command)
 
 
+def score_wording() -> CliWording:
+    """Return the words of `clustertrust score`, for another command that shows its results."""
+    context = click.get_current_context(silent=True)
+    group = None if context is None else context.find_root().command
+    return CliWording(group.commands.get("score") if isinstance(group, click.Group) else None)
+
+
 def _as_words(value: str) -> list[str]:
     """Write a Python value as users type it: no quotes, commas between the items of a list.
 

@@ -146,7 +146,7 @@ def write_page_of(
     original = None if own is None else own[shown]
     placed = {"embedding": view_of(points, shown), "folder": points.folder}
     placed |= {"plan": points.plan, "wording": current_wording()}
-    write_report(path, table, values, original=original, **placed, **options)
+    write_report(path, table, values, original=original, **(placed | options))
 
 
 def values_shown(points: Points) -> Any:

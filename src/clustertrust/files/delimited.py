@@ -52,6 +52,8 @@ _MISSING = [
 def read_delimited(source: Any, reading: Reading, separator: str, format: str) -> Table:
     """Read a table from a path or from bytes in memory; `separator` is what the `format` says."""
     head = head_of(source)
+    if head.lstrip()[:14].lower().startswith((b"<!doctype html", b"<html")):
+        raise TableError("is a web page, not a table; download the file itself.")
     check_memory(needed_by_text(source, as_written=reading.as_written), "its rows")
 
     def read(encoding: str) -> Table:

@@ -103,7 +103,8 @@ def layout_of(head: bytes, encoding: str, reading: Reading, default: str) -> Lay
 def titles_above(counts: Sequence[int]) -> int:
     """Return how many of the first lines are titles, by the fields that each line has.
 
-    Titles have fewer fields than nearly all lines below them, and one or two as a rule.
+    Titles have fewer fields than nearly all lines below them: one or two as a rule, or more where
+    an empty line is between them and the names.
     """
     filled = [count for count in counts if count]
     if len(filled) < 4:
@@ -114,7 +115,8 @@ def titles_above(counts: Sequence[int]) -> int:
         return 0
     first = next((j for j, count in enumerate(counts) if count >= usual - 1), 0)
     below = [count for count in counts[:first] if count]
-    return first if below and max(below) <= max(1, usual // 2) and first <= MOST_TITLES else 0
+    few = bool(below) and (max(below) <= max(1, usual // 2) or counts[first - 1] == 0)
+    return first if few and first <= MOST_TITLES else 0
 
 
 def _decoded(head: bytes, encoding: str) -> str:

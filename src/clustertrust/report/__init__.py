@@ -127,12 +127,12 @@ def write_report(
         A column with paths of pictures (PNG, JPEG, GIF, WebP) is shown as pictures for the points
         that the review asks about; they are stored in the page.
     folder : path, optional
-        Where paths of pictures start; None: the current folder.
+        Folder that paths of pictures are relative to; None: the current one.
     rows : (n,) integers, optional
         Position of each point in the file of scores, from 0, for the answers that the page writes;
         negative: not known. None: the index if it is called "row", else the position in `table`.
     unasked : names of columns of `original`, optional
-        The review does not show them, since they would sway the person who answers.
+        The review does not show them, since they would bias the person who answers.
     null_scores : numbers, optional
         Scores of data without clusters, or quantiles of them: the page draws them below its own.
     plan : TablePlan, optional
@@ -143,7 +143,7 @@ def write_report(
     findings : dict, optional
         What an audit found, as `Audit.findings` gives it: the page begins with it.
     quoted : texts, optional
-        Verdicts of other tests of the same data, to stand beside that of the scores.
+        Verdicts of other tests of the same data, shown next to that of the scores.
 
     Examples
     --------
@@ -300,7 +300,7 @@ def _origin(at: Cut) -> str:
     if at.rule == "given":
         return ""
     if at.rule == "median":
-        return "the threshold starts at half of it"
+        return "the threshold starts at half the median"
     return f"the threshold starts at {at.threshold:g}{at.origin}"
 
 

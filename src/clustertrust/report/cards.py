@@ -21,7 +21,7 @@ from clustertrust.tables.plan import TablePlan, in_words, override
 
 # Cards of a page, and codes of points in them: 1 byte each before they are compressed
 MOST_CARDS, MOST_CODES = 30, 3_000_000
-# Of more columns that are clustered, such as embeddings, the page shows so many
+# Of more columns that are clustered, such as embeddings, the page shows this many
 FEW_CARDS = 12
 # Bars of a column of numbers; integers with so few values have a bar each
 BARS, FEW_VALUES = 12, 12
@@ -207,12 +207,12 @@ def _round_edges(known: Floats) -> Floats:
     step = next(times * power for times in (1, 2, 2.5, 5, 10) if times * power >= rough * 0.999)
     start, end = np.floor(low / step + 1e-9), np.ceil(high / step - 1e-9)
     edges: Floats = np.arange(start, max(end, start + 1) + 1) * step
-    # Steps that vanish beside large values
+    # Steps that vanish next to large values
     return edges if (np.diff(edges) > 0).all() else np.array([low, np.nextafter(high, np.inf)])
 
 
 def _short(value: float, digits: int = 10) -> str:
-    """Return a number with so many digits, without an exponent where it is not very large."""
+    """Return a number with this many digits, without an exponent where it is not very large."""
     rounded = float(f"{value:.{digits}g}") + 0.0
     if rounded and not 1e-4 <= abs(rounded) < 1e12:
         return f"{rounded:g}"

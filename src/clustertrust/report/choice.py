@@ -22,8 +22,8 @@ from clustertrust.storage import write_text
 
 # Points of a small picture, and clusters with a colour of their own
 MOST_POINTS, COLORS = 1000, 8
-# The chart on a wide screen and on a phone: letters are as large on both
-WIDE, NARROW = (760, 280), (330, 240)
+# The chart on a wide screen, a tablet and a phone: letters are as large on all
+SCREENS = {"wide": (1180, 300), "middle": (720, 280), "narrow": (330, 240)}
 LEFT, BOTTOM, TOP, RIGHT = 34, 42, 10, 6
 SIDE = 260
 
@@ -85,8 +85,7 @@ def render_choice(choice: Choice, title: str) -> str:
         "verdict": html.escape(choice.verdict),
         "gate": html.escape(choice.gate),
         "evidence": _legend(choice)
-        + _evidence(choice, "wide", *WIDE)
-        + _evidence(choice, "narrow", *NARROW),
+        + "".join(_evidence(choice, screen, *size) for screen, size in SCREENS.items()),
         "candidates": _side_by_side(choice),
         "table": _table(choice.table),
         "notes": "".join(f'<p class="hint">{html.escape(note)}</p>' for note in choice.notes),

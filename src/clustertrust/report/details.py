@@ -36,7 +36,7 @@ MOST_ORIGINAL, MOST_CELLS = 50, 2_000_000
 BYTES, BYTES_A_POINT, LEAST_BYTES = 8_000_000, 55, 2_500_000
 # Clusters with votes
 MOST_VOTES = 5
-# One in so many of the points drawn is there for its low score
+# One in this many of the points drawn is there for its low score
 LOWEST = 10
 
 

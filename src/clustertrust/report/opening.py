@@ -18,10 +18,6 @@ REVIEWED = 30
 BINS = 40
 # Clusters and columns that are named in a step
 NAMED = 3
-UNTESTED = (
-    "Not tested for structure: these scores were not compared with those of data without clusters. "
-    "CAKE and clustertrust score do that when they cluster the data."
-)
 
 
 def structure(at: Cut) -> str:
@@ -35,7 +31,7 @@ def structure(at: Cut) -> str:
 
 def verdict(at: Cut, wording: Wording) -> str:
     """Return whether there is structure, in words."""
-    return UNTESTED if at.verdict is None else at.verdict.render(wording)
+    return at.opening.render(wording)
 
 
 def audit_verdict(n_suspected: int, n: int) -> str:
@@ -75,8 +71,8 @@ def next_steps(
 ) -> list[dict[str, Any]]:
     """Return what to do next, the most urgent first: a text, and where the page leads.
 
-    `to` is the part of the page that helps: "columns", "suspects", "review" (of so many `rows`);
-    empty: none does.
+    `to` is the part of the page that helps: "columns", "clusters", "suspects", "review" (of so many
+    `rows`); empty: none does.
     """
     steps = []
     kind = structure(at)
@@ -93,7 +89,7 @@ def next_steps(
         steps.append(_step(f"Check {what} {_listed(doubted)}: {drop} count.", "columns"))
     if kind in ("none", "weak"):
         steps.append(
-            _step("Try other numbers of clusters: choose_k, or clustertrust choose-k DATA.")
+            _step("Try other numbers of clusters, with choose_k or clustertrust choose-k.")
         )
     sizes = np.bincount(codes[codes >= 0], minlength=len(clusters))
     single = [name for name, size in zip(clusters, sizes, strict=True) if size == 1]
@@ -102,7 +98,7 @@ def next_steps(
         what = "Cluster" if len(single) == 1 else "Clusters"
         them = "it" if len(single) == 1 else "them"
         text = f"{what} {_listed(single)} {hold}: look at {them}, or use fewer clusters."
-        steps.append(_step(text))
+        steps.append(_step(text, "clusters"))
     n = min(REVIEWED, int((~np.isnan(scores)).sum()))
     if kind != "none" and n and not n_suspected:
         text = f"Review {n} rows by hand, drawn at random, to see what share is right."

@@ -169,7 +169,7 @@ def without_labels(table: pd.DataFrame, codes: Ints, clusters: list[str]) -> pd.
 
 
 def is_categories(column: pd.Series) -> bool:
-    """Whether a column holds a few names that repeat: text that is no number, or true and false."""
+    """Whether a column holds a few names that repeat: text without numbers, or true and false."""
     if pd.api.types.is_bool_dtype(column):
         return column.nunique() == 2
     if pd.api.types.is_numeric_dtype(column):

@@ -129,8 +129,11 @@ class Explanation:
     def _scored(self) -> str:
         """Return the score with its error, and the threshold if it is not kept."""
         error = error_text(self.standard_error)
-        kept = self.score > self.threshold
-        below = "" if kept else f", not above the threshold of {self.threshold:g}{self.origin}"
+        below = ""
+        if self.origin and self.threshold >= 1:
+            below = f"; nothing is core{self.origin}"
+        elif not self.score > self.threshold:
+            below = f", not above the threshold of {self.threshold:g}{self.origin}"
         return f"score {self.score:.3f}{error}{below}"
 
     @property

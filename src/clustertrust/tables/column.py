@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from clustertrust._types import Bools
 from clustertrust._validation.arguments import check_choice, warn_user
 from clustertrust.tables.stored import check_keys
 from clustertrust.tables.values import as_numbers, is_number, is_real, known_texts, listed, mapped
+
+if TYPE_CHECKING:
+    from clustertrust.tables.plan import TablePlan
 
 KINDS = ("number", "boolean", "category", "date", "id", "text", "constant", "empty")
 # What can be done with a column: a number each row, one column for each category, nothing, names
@@ -138,3 +142,55 @@ def one_hot(texts: pd.Series, column: ColumnPlan) -> NDArray[np.float64]:
     shares[np.arange(len(texts)), codes] = 1.0
     shares[codes < 0] = np.nan
     return shares
+
+
+class Columns(NamedTuple):
+    """The columns that are used, of some rows.
+
+    Attributes
+    ----------
+    plan : which are used, and how
+    numbers : (rows, p) those of numbers, NaN where a value is missing
+    texts : those of categories, each (rows,), None where one is missing
+    """
+
+    plan: TablePlan
+    numbers: NDArray[Any]
+    texts: list[pd.Series]
+
+    @property
+    def lost(self) -> Bools:
+        """(rows, columns) which values are missing, in the order of the columns."""
+        numbers, texts = iter(np.isnan(self.numbers).T), iter(self.texts)
+        lost = [
+            next(numbers) if column.use == "number" else next(texts).isna().to_numpy()
+            for column in self.plan.used
+        ]
+        return np.array(lost, dtype=bool).reshape(len(lost), len(self.numbers)).T
+
+    def of(self, rows: Bools) -> Columns:
+        """Return some of the rows."""
+        if rows.all():
+            return self
+        return self._replace(numbers=self.numbers[rows], texts=[text[rows] for text in self.texts])
+
+    def features(self) -> NDArray[Any]:
+        """Return the numbers, and a column of 0 and 1 for each category, in the plan's order."""
+        if not self.texts:
+            return self.numbers
+        numbers, texts = iter(self.numbers.T[:, :, None]), iter(self.texts)
+        return np.hstack(
+            [
+                next(numbers) if column.use == "number" else one_hot(next(texts), column)
+                for column in self.plan.used
+            ]
+        )
+
+    def mixed(self, index: pd.Index) -> pd.DataFrame:
+        """Return the columns with categories as texts, as Gower's distance takes them."""
+        numbers, texts = iter(self.numbers.T), iter(self.texts)
+        columns = {
+            one.name: next(numbers) if one.use == "number" else next(texts).to_numpy()
+            for one in self.plan.used
+        }
+        return pd.DataFrame(columns, index=index)

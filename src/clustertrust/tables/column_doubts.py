@@ -18,6 +18,7 @@ from clustertrust.tables.words import (
     COUNTS,
     DATE_ENDINGS,
     DATES,
+    FREE_TEXTS,
     GROUP_ENDINGS,
     GROUPS,
     ID_ENDINGS,
@@ -43,6 +44,8 @@ TIMESTAMPS = ((946_684_800, 2_100_000_000), (946_684_800_000, 2_100_000_000_000)
 # Numbers of years: 1987, and 87.
 YEARS = ((1500, 2100), (40, 99))
 FEWEST_YEARS = 5
+# First and last of hours, minutes, days, weeks, and days of a year.
+CALENDARS = ((0, 23), (1, 24), (0, 59), (1, 31), (1, 52), (1, 53), (1, 365), (1, 366))
 # In seconds.
 NOON = 43_200
 # Correlation of how often a value occurs with how often the next one does, of amounts.
@@ -119,7 +122,7 @@ class Seen:
     def is_smooth(self) -> bool:
         """Whether a value occurs about as often as the next, as amounts do and codes do not.
 
-        Values that all occur about equally often are no amounts.
+        Values that all occur about equally often are not amounts.
         """
         if len(self.distinct) < 4 or self.counts.var() <= self.counts.mean():
             return False
@@ -152,7 +155,9 @@ DATE = Doubt("its name says that it is a date", "drop")
 COUNT = Doubt("its name says that it counts cases, and may be the weight of a row", "drop")
 WEIGHT = Doubt("its name says that it is the weight of a row, not a measurement", "drop")
 YEARS_IN_A_ROW = Doubt("integers like those of years", "drop")
+CALENDAR = Doubt("all integers of a clock or a calendar, such as hours or days", "drop")
 TIMESTAMP = Doubt("integers like those of a time in seconds since 1970", "drop")
+TEXT = Doubt("its name and its texts say that it is free text", "drop")
 ZEROS = Doubt("0 cannot be measured, and may stand for a missing value", "na")
 
 
@@ -207,6 +212,16 @@ def _like_years(seen: Seen) -> Doubt | None:
     if not seen.is_full or LASTING & {*seen.words} or len(seen.distinct) < FEWEST_YEARS:
         return None
     return YEARS_IN_A_ROW if seen.lies_in((1900, 2050)) else None
+
+
+def _like_a_calendar(seen: Seen) -> Doubt | None:
+    """Doubt all integers of a clock or a calendar, none of them much rarer than the others."""
+    if not seen.is_whole or len(seen.distinct) <= MOST_CODES:
+        return None
+    ends = (seen.distinct[0], seen.distinct[-1])
+    is_full = ends in CALENDARS and len(seen.distinct) == ends[1] - ends[0] + 1
+    # The last days and weeks are rarer.
+    return CALENDAR if is_full and 2 * seen.counts[:-3].min() >= seen.counts.max() else None
 
 
 def _like_a_timestamp(seen: Seen) -> Doubt | None:
@@ -307,12 +322,19 @@ def _with_odd_zeros(seen: Seen) -> Doubt | None:
     return None if others.min() < FAR_FROM_ZERO * np.median(others) else ZEROS
 
 
+def free_text(seen: Seen) -> Doubt | None:
+    """Doubt categories of a column of comments and the like, if one of them is a sentence."""
+    named = seen.last_word in FREE_TEXTS
+    return TEXT if named and any(level.count(" ") > 1 for level in seen.plan.levels) else None
+
+
 # The first that doubts a column counts.
 RULES: tuple[Callable[[Seen], Doubt | None], ...] = (
     _named_as_count,
     _named_as_weight,
     _named_as_date,
     _like_years,
+    _like_a_calendar,
     _like_a_timestamp,
     _named_as_id,
     _like_an_id,
@@ -321,4 +343,5 @@ RULES: tuple[Callable[[Seen], Doubt | None], ...] = (
     _named_as_group,
     _with_odd_zeros,
     _few_whole_numbers,
+    free_text,
 )

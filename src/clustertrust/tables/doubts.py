@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,16 +22,26 @@ from clustertrust.tables.column_doubts import (
     ID,
     IN_A_ROW,
     MOST_CODES,
+    ODD,
     RULES,
     Doubt,
     Seen,
+    free_text,
 )
 from clustertrust.tables.kinds import COUNTING, MOST_CATEGORIES
 from clustertrust.tables.plan import TablePlan
 from clustertrust.tables.repeats import repeated
 from clustertrust.tables.units import MANY, shared_unit
 from clustertrust.tables.values import ENOUGH
-from clustertrust.tables.words import ANSWERS, ANSWERS_AT_THE_END, EVENTS, NO_ANSWERS
+from clustertrust.tables.words import (
+    ANSWERS,
+    ANSWERS_AT_THE_END,
+    DATES,
+    EVENT_ENDINGS,
+    EVENTS,
+    NO_ANSWERS,
+    TIMES,
+)
 
 # Wider tables hold many columns of one kind, such as genes.
 MOST_COLUMNS = 1000
@@ -38,6 +49,8 @@ MOST_COLUMNS = 1000
 FEWEST_MARKS = 5
 # Times that the numbers of groups fall, as a share of the times that they rise.
 FALLS = 0.05
+# Share of the integers that two columns have in common.
+PAIRED = 0.8
 
 
 def with_doubts(plan: TablePlan, frame: pd.DataFrame) -> TablePlan:
@@ -49,7 +62,7 @@ def with_doubts(plan: TablePlan, frame: pd.DataFrame) -> TablePlan:
     counts = _counts_of_combinations(seen, plan, frame)
     again = {name: doubt for name, doubt in repeated(columns).items() if name in seen}
     doubts = counts or (_answer(seen, plan, frame) | again)
-    doubts = _many_codes(seen) | doubts | _numbered_groups(seen, frame)
+    doubts = _many_codes(seen) | doubts | _numbered_groups(seen, frame) | _paired(seen, frame)
     for name, column in seen.items():
         if name not in doubts:
             raised = next(filter(None, (rule(column) for rule in RULES)), None)
@@ -126,14 +139,32 @@ def _answer(seen: dict[str, Seen], plan: TablePlan, frame: pd.DataFrame) -> dict
     answers += [name for name in few if name in ends and seen[name].last_word in ANSWERS_AT_THE_END]
     pairs = [name for name in few if frame[name].nunique() == 2]
     answers += [name for name in pairs if EVENTS & {*seen[name].words}]
+    answers += [name for name in pairs if seen[name].last_word.endswith(EVENT_ENDINGS)]
+    # That of what is said nowhere: a status2 goes with it.
+    answers += [n for n in few if [w for w in seen[n].words if not w.isdecimal()] == ["status"]]
     twos = [name for name in pairs if len(seen[name].numbers)]
+    answers += _beside_one_unit(seen, plan, frame)
     if last in seen and not NO_ANSWERS & {*seen[last].words}:
         is_so = last in twos and seen[last].words[:1] == ["is"]
         coded = few == [last] and last.isdecimal() and _are_codes(seen[last].numbers)
         answers += [last] if words == [last] or is_so or coded else []
     alone = twos if len(twos) == 1 else []
     answers += [n for n in alone if n in ends and not NO_ANSWERS & {*seen[n].words}]
-    return dict.fromkeys(answers, ANSWER)
+    return dict.fromkeys((name for name in answers if free_text(seen[name]) is None), ANSWER)
+
+
+def _beside_one_unit(seen: dict[str, Seen], plan: TablePlan, frame: pd.DataFrame) -> list[str]:
+    """Return a column of codes at an end of a table whose many other columns share a unit."""
+    numbers = [column.name for column in plan.used if column.use == "number"]
+    many = [name for name in numbers if name in seen and len(seen[name].distinct) > MOST_CODES]
+    if len(many) <= max(MANY, len(numbers) / 2):
+        return []
+    values = plan.read(frame).numbers
+    for name, others in ((numbers[-1], slice(0, -1)), (numbers[0], slice(1, None))):
+        is_code = name in seen and name not in many and _are_codes(seen[name].numbers)
+        if is_code and shared_unit(numbers[others], values[:, others]):
+            return [name]
+    return []
 
 
 def _are_codes(numbers: Floats) -> bool:
@@ -163,8 +194,31 @@ def _on_one_scale(seen: dict[str, Seen]) -> set[str]:
     return {name for names in scales.values() if len(names) > 2 for name in names}
 
 
+def _paired(seen: dict[str, Seen], frame: pd.DataFrame) -> dict[str, Doubt]:
+    """Doubt two columns side by side that have their integers in common, and no pair of them twice.
+
+    Those are ends of links, or rows and columns of a matrix; a full grid may be one of places.
+    """
+    doubts: dict[str, Doubt] = {}
+    names = [str(name) for name in frame.columns]
+    for one, two in pairwise(names):
+        if one not in seen or two not in seen or not (seen[one].is_whole and seen[two].is_whole):
+            continue
+        first, second = seen[one].distinct, seen[two].distinct
+        both = len(np.intersect1d(first, second))
+        if min(len(first), len(second)) <= 2 * MOST_CODES or both < PAIRED * max(
+            len(first), len(second)
+        ):
+            continue
+        is_grid = len(frame) > PAIRED * len(first) * len(second)
+        repeats = max(len(first), len(second)) <= len(frame) / 2
+        if repeats and not is_grid and not frame.duplicated([one, two]).any():
+            doubts |= dict.fromkeys((one, two), ID)
+    return doubts
+
+
 def _numbered_groups(seen: dict[str, Seen], frame: pd.DataFrame) -> dict[str, Doubt]:
-    """Doubt the first columns whose integers repeat and hardly fall, as those of groups."""
+    """Doubt the first columns whose integers repeat and rarely fall, as those of groups."""
     doubts: dict[str, Doubt] = {}
     for name in map(str, frame.columns if len(frame) >= ENOUGH else ()):
         column = seen.get(name)
@@ -172,6 +226,10 @@ def _numbered_groups(seen: dict[str, Seen], frame: pd.DataFrame) -> dict[str, Do
             continue
         repeats = column.is_whole and 4 < len(column.distinct) <= len(frame) / 2
         steps = np.diff(column.numbers)
+        rises = column.is_whole and len(steps) > ODD and (steps > 0).all()
+        if rises and not (DATES | TIMES) & {*column.words}:
+            doubts[name] = ID
+            break
         falls = (steps < 0).sum()
         if not repeats or column.plan.n_missing or falls > FALLS * (steps > 0).sum():
             break

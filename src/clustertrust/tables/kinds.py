@@ -57,6 +57,9 @@ MOST_LIMITS = 0.5
 # Floats hold all integers up to it.
 LARGEST = 2.0**53
 
+# Such as C489449 or 79323P; 12k may be an amount.
+CODE = r"[A-Za-z]{1,3}[-_ ]?\d{2,}|\d{3,}[A-Za-z]{1,2}"
+
 ANSWER = "its name says that it is the answer, not a measurement"
 TOO_LONG = "its integers have more digits than floats can hold, as those of ids do"
 SPLIT = "it says which rows are for training and which for testing"
@@ -77,15 +80,15 @@ class ColumnChoices:
     id : column that names the rows
     use : columns to use, no others
     drop : columns to leave out
-    keep : columns to use although they look like ids or dates, or miss most of their values
-    category : columns to use as categories, although they hold numbers
+    keep : columns to use even if they look like ids or dates, or most values are missing
+    category : columns of numbers to use as categories
     scale : "auto" or a name of `SCALES`
     encode : "auto", "onehot", "drop", or "match" (categories stay texts, for Gower's distance)
-    missing : "auto", "mean" (fill in, also where most is missing), "drop" (leave rows out), or
+    missing : "auto", "mean" (fill in, also if most are missing), "drop" (leave rows out), or
         "skip" (they stay missing, as Gower's distance takes them)
     na : texts that mean a missing value, besides the usual ones; where it is empty, only empty
         fields do, and no number is taken for one
-    decimal, thousands : marks in numbers; None: found
+    decimal, thousands : marks in numbers; None: detected
     """
 
     id: str | None = None
@@ -256,6 +259,9 @@ def _text(source: Source, number_format: NumberFormat) -> ColumnPlan:
     if are_numbers.mean() >= AS_NUMBERS and has_limit.mean() <= MOST_LIMITS:
         plan = _number(source, replace(number_format, decimal=decimal))
         limits, others = there[has_limit], there[~are_numbers]
+        if len(others) and others.str.fullmatch(CODE).mean() > 0.5:
+            reason = f"some of its numbers have letters, such as {others.iloc[0]!r}, as codes do"
+            return replace(plan, kind="id", use="ignored", reason=reason)
         return _with_notes(plan, limits, others) if plan.use == "number" else plan
     texts = known_texts(source.column, number_format.na, words=True)
     plan = replace(plan, n_missing=int(texts.isna().sum()))

@@ -56,13 +56,13 @@ def look(
     Parameters
     ----------
     frame : DataFrame, one row per point
-    choices : ColumnChoices, optional; what is not said there is found
+    choices : ColumnChoices, optional; what is not said there is detected
     reading : what was found out when the file was read; it is kept with the plan
 
     Returns
     -------
     TablePlan
-        Its `problems` are what stands against clustering the table.
+        Its `problems` say why the table cannot be clustered, if it cannot.
 
     Examples
     --------
@@ -232,7 +232,7 @@ def _decimal(frame: pd.DataFrame, choices: ColumnChoices) -> str:
 def _problems(
     plan: TablePlan, frame: pd.DataFrame, names: Sequence[str], choices: ColumnChoices
 ) -> list[Problem]:
-    """Return all that stands against clustering the table, each with what to do."""
+    """Return all reasons why the table cannot be clustered, each with what to do."""
     problems = []
     to_use = tuple(dict.fromkeys((*choices.use, *choices.keep, *choices.category)))
     for option in ("id", "drop", "use", "keep", "category"):
@@ -252,8 +252,8 @@ def _problems(
     for name in to_use:
         if name in (choices.id, *choices.drop):
             text = Message(
-                "is named by {use}, {keep} or {category} and left out by {drop} or {id}; decide "
-                "for one."
+                "is named by {use}, {keep} or {category} and left out by {drop} or {id}; choose "
+                "one of these."
             )
             problems.append(Problem(text.after(f"The column {name!r} ")))
     for column in plan.columns:
@@ -333,7 +333,7 @@ def _seen(frame: pd.DataFrame) -> str:
 def _copies(frame: pd.DataFrame) -> list[str]:
     """Return a warning on rows that repeat another in all columns, where chance does not do so.
 
-    Some column must have so many different values that equal rows are no chance.
+    Some column must have so many different values that equal rows cannot be chance.
     """
     if frame.shape[1] > WIDE:
         return []

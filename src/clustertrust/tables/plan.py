@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from clustertrust._errors import Message, Wording, as_python, rendered
 from clustertrust._html import html_table
-from clustertrust._types import Bools, Ints
+from clustertrust._types import Ints
 from clustertrust._validation.arguments import check_choice
 from clustertrust._validation.frames import check_whole_numbers
-from clustertrust.tables.column import ColumnPlan, column_from_json, numbers_of, one_hot
+from clustertrust.tables.column import ColumnPlan, Columns, column_from_json, numbers_of
 from clustertrust.tables.problems import Problem
 from clustertrust.tables.rows import LEFT_OUT
 from clustertrust.tables.stored import check_keys
@@ -42,58 +42,6 @@ MOST_CHECKS = 5
 MOST_MISSING = 0.5  # of a row's columns; a row with fewer known values is left out
 
 
-class Columns(NamedTuple):
-    """The columns that are used, of some rows.
-
-    Attributes
-    ----------
-    plan : which are used, and how
-    numbers : (rows, p) those of numbers, NaN where a value is missing
-    texts : those of categories, each (rows,), None where one is missing
-    """
-
-    plan: TablePlan
-    numbers: NDArray[Any]
-    texts: list[pd.Series]
-
-    @property
-    def lost(self) -> Bools:
-        """(rows, columns) which values are missing, in the order of the columns."""
-        numbers, texts = iter(np.isnan(self.numbers).T), iter(self.texts)
-        lost = [
-            next(numbers) if column.use == "number" else next(texts).isna().to_numpy()
-            for column in self.plan.used
-        ]
-        return np.array(lost, dtype=bool).reshape(len(lost), len(self.numbers)).T
-
-    def of(self, rows: Bools) -> Columns:
-        """Return some of the rows."""
-        if rows.all():
-            return self
-        return self._replace(numbers=self.numbers[rows], texts=[text[rows] for text in self.texts])
-
-    def features(self) -> NDArray[Any]:
-        """Return the numbers, and a column of 0 and 1 for each category, in the plan's order."""
-        if not self.texts:
-            return self.numbers
-        numbers, texts = iter(self.numbers.T[:, :, None]), iter(self.texts)
-        return np.hstack(
-            [
-                next(numbers) if column.use == "number" else one_hot(next(texts), column)
-                for column in self.plan.used
-            ]
-        )
-
-    def mixed(self, index: pd.Index) -> pd.DataFrame:
-        """Return the columns with categories as texts, as Gower's distance takes them."""
-        numbers, texts = iter(self.numbers.T), iter(self.texts)
-        columns = {
-            one.name: next(numbers) if one.use == "number" else next(texts).to_numpy()
-            for one in self.plan.used
-        }
-        return pd.DataFrame(columns, index=index)
-
-
 def in_words(reason: str, wording: Wording) -> str:
     """Return a reason of a plan, which is stored as text, with its option in these words."""
     return _OPTION.sub(lambda option: f"({wording(option[1], option[2])} ", reason)
@@ -109,13 +57,13 @@ class TablePlan:
     scale, scale_reason : how columns are made comparable (a name of `SCALES`), and why
     encode : how categories become numbers
     missing : what happens to missing values
-    na : more texts that stand for a missing value; none of all where it is empty
+    na : more texts that mean a missing value; (): only empty fields do
     decimal, thousands : marks in numbers that are written as text
     rows : positions and reasons of rows of the table that are not points, such as totals
     n_rows : rows of the table that was looked at
     reading : what was found out when the file was read, such as its encoding
     warnings : what a user should not overlook
-    problems : what stands against clustering the table so
+    problems : why the table cannot be clustered like this
     """
 
     columns: tuple[ColumnPlan, ...]
@@ -215,7 +163,7 @@ class TablePlan:
     def rows_out(self, columns: Columns, positions: Ints | None = None) -> NDArray[Any]:
         """Return why each of some rows is left out, an empty text if it is not.
 
-        `positions` say where they stand in the table; None: these are its rows.
+        `positions` are their places in the table; None: these are its rows.
         """
         why = np.full(len(columns.numbers), "", dtype=object)
         if self.missing != "mean" and self.used:

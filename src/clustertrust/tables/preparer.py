@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ from clustertrust.tables.learning import DaskTable, Looked, placed, totals_of, w
 from clustertrust.tables.looking import look_at
 from clustertrust.tables.plan import TablePlan
 from clustertrust.tables.problems import TablePlanError
-from clustertrust.tables.rows import LookedAt, draw_rows, odd_rows
+from clustertrust.tables.rows import LookedAt, PreparedRows, draw_rows, odd_rows
 from clustertrust.tables.scales import (
     ColumnTotals,
     Measures,
@@ -33,23 +33,6 @@ from clustertrust.tables.scales import (
 )
 
 Blocks = Callable[[], Iterable[pd.DataFrame]]
-
-
-class PreparedRows(NamedTuple):
-    """Rows of a table as they are clustered.
-
-    Attributes
-    ----------
-    X : (rows, features) those that are clustered: filled in and scaled
-    unscaled : the same in their own units, NaN where a value is missing
-    why : why each row of the table is left out, an empty text if it is clustered
-    n_missing : missing values of those that are clustered, by column
-    """
-
-    X: Any
-    unscaled: Any
-    why: Array
-    n_missing: dict[str, int]
 
 
 class TablePreparer(TransformerMixin, BaseEstimator):
@@ -65,16 +48,16 @@ class TablePreparer(TransformerMixin, BaseEstimator):
     id : column that names the rows
     use : columns to use, no others
     drop : columns to leave out
-    keep : columns to use although they look like ids or dates, or miss most of their values
-    category : columns to use as categories, although they hold numbers
+    keep : columns to use even if they look like ids or dates, or most values are missing
+    category : columns of numbers to use as categories
     scale : "auto", "none", "standard", "robust" or "minmax"
     encode : "auto" (categories of up to 50 values become columns), "onehot" (all of them), "drop",
         or "match" (they stay texts and gaps stay gaps, for Gower's distance)
-    missing : "auto" (the mean of the column), "mean" (also where most is missing), or "drop" and
+    missing : "auto" (the mean of the column), "mean" (also if most are missing), or "drop" and
         "skip" (gaps stay gaps)
     na : texts that mean a missing value, besides the usual ones; where it is empty, only empty
         fields do, and no number is taken for one
-    decimal, thousands : marks in numbers that are written as text; None: found
+    decimal, thousands : marks in numbers that are written as text; None: detected
     plan : TablePlan, optional
         What to do with each column, such as that of an earlier fit, changed. No other parameter
         but `text` and `dates` can be given with it.
@@ -92,9 +75,9 @@ class TablePreparer(TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    What a column is, and quantiles of its values, are found by the first 5,000 rows, 5,000 of the
-    others, and the last; means, deviations and categories by all rows. A transformer returns all
-    rows: `left_out` says which ones `clustertrust score` would not cluster, such as totals.
+    The kind of a column and quantiles of its values come from the first 5,000 rows, 5,000 of the
+    others, and the last; means, deviations and categories come from all rows. A transformer
+    returns all rows: `left_out` says which ones `clustertrust score` would leave out.
 
     Examples
     --------
@@ -235,7 +218,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         frame : some rows of the table
-        before : how many of its rows stand above them
+        before : how many of its rows come before them
 
         Returns
         -------
@@ -257,7 +240,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
     def left_out(self, X: Any) -> pd.Series:
         """Return why each row of a table should not be clustered, an empty text if it should.
 
-        Units in the first row and totals in the last are no points, nor are rows without most of
+        Units in the first row and totals in the last are not points, nor are rows without most of
         their values.
         """
         check_is_fitted(self, "plan_")

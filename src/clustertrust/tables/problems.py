@@ -1,4 +1,4 @@
-"""What stands against clustering a table, each with what to do."""
+"""Reasons why a table cannot be clustered, each with what to do."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clustertrust._errors import InputError, Message, Wording, as_python, litera
 
 
 class Problem(NamedTuple):
-    """What stands against clustering a table.
+    """A reason why a table cannot be clustered.
 
     Attributes
     ----------
@@ -24,7 +24,7 @@ class Problem(NamedTuple):
 
 
 class TablePlanError(InputError):
-    """All that stands against clustering a table.
+    """All reasons why a table cannot be clustered.
 
     Attributes
     ----------

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from clustertrust._types import Bools, Floats
+from clustertrust.tables.column import Columns
 from clustertrust.tables.column_doubts import Doubt
-from clustertrust.tables.plan import Columns
 from clustertrust.tables.units import series_of
 from clustertrust.tables.values import ENOUGH, are_whole
 
@@ -19,7 +19,7 @@ SAME = 0.99999
 CLOSE = 10
 # Difference of a sum, as a share of the largest.
 EXACT = 1e-6
-# Share of the rows below which different values repeat, so that equal groups are no chance.
+# Share of the rows below which different values repeat, so that equal groups cannot be chance.
 REPEATED = 0.5
 
 
@@ -27,7 +27,7 @@ def repeated(columns: Columns) -> dict[str, Doubt]:
     """Doubt columns that say the same as one before them, or add up others: distances count both.
 
     Two columns say the same if their numbers, or ranks of these, are in line, or if each value of
-    one stands beside one value of the other.
+    one occurs with one value of the other.
     """
     used = columns.plan.used
     names = [column.name for column in used]

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from clustertrust._types import Floats, Ints
+from clustertrust._types import Array, Floats, Ints
 from clustertrust.tables.values import as_numbers, known_texts
 
 # Rows at the start, rows drawn from the others, and rows at the end, where totals stand.
@@ -42,6 +42,23 @@ class Candidates(NamedTuple):
     frame: pd.DataFrame
     positions: Ints
     keys: Floats
+
+
+class PreparedRows(NamedTuple):
+    """Rows of a table as they are clustered.
+
+    Attributes
+    ----------
+    X : (rows, features) those that are clustered: filled in and scaled
+    unscaled : the same in their own units, NaN where a value is missing
+    why : why each row of the table is left out, an empty text if it is clustered
+    n_missing : missing values of those that are clustered, by column
+    """
+
+    X: Any
+    unscaled: Any
+    why: Array
+    n_missing: dict[str, int]
 
 
 def draw_rows(blocks: Iterable[pd.DataFrame]) -> LookedAt:
@@ -115,14 +132,14 @@ def in_pieces(arrays: Iterable[Floats], size: int) -> Iterator[Floats]:
         yield held[0] if len(held) == 1 else np.concatenate(held)
 
 
-# Rows that are no points
+# Rows that are not points
 
 TOTALS = {"total", "totals", "grand total", "sum", "subtotal", "average", "mean", "all", "overall"}
 TOTALS |= {"summe", "gesamt", "insgesamt", "mittelwert", "durchschnitt"}
 
 
 def odd_rows(frame: pd.DataFrame, number_format: Any) -> list[tuple[int, str]]:
-    """Return positions and reasons of rows that are no points: first units, last totals."""
+    """Return positions and reasons of rows that are not points: units first, totals last."""
     text = [j for j, kind in enumerate(frame.dtypes) if not pd.api.types.is_numeric_dtype(kind)]
     if not text or len(frame) < 4:
         return []

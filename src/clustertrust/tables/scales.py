@@ -17,7 +17,8 @@ import numpy as np
 
 from clustertrust._errors import InputError, literal
 from clustertrust._types import Bools, Floats, Ints
-from clustertrust.tables.plan import Columns, TablePlan
+from clustertrust.tables.column import Columns
+from clustertrust.tables.plan import TablePlan
 from clustertrust.tables.rows import in_pieces
 
 # Values are clipped at so many spreads around the median, by robust scales and where a column has

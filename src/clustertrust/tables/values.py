@@ -25,7 +25,7 @@ SENTINELS = frozenset(
 # Marks before a number that is a limit, as laboratories write what they cannot measure.
 LIMITS = ("<", ">", "≤", "≥")
 
-# What says yes, and what says no beside it.
+# Words for yes, each with its word for no.
 _NO_BESIDE = {"yes": "no", "y": "n", "true": "false", "t": "f", "on": "off", "ja": "nein"}
 _NO_BESIDE |= {"oui": "non", "si": "no", "sí": "no", "wahr": "falsch"}
 
@@ -68,7 +68,7 @@ def known_texts(
 ) -> pd.Series:
     """Return the texts of a column, stripped, NaN where one stands for a missing value.
 
-    `na` are more texts that stand for one beside those of `MISSING`; where it is empty, only empty
+    `na` are more texts that mean one, besides those of `MISSING`; where it is empty, only empty
     texts do. `words`: the column holds words, of which "none" may be one.
     """
     more = None if na is None else frozenset(text.casefold() for text in na)
@@ -134,7 +134,7 @@ def decimal_of(texts: Iterable[str]) -> str | None:
 
 
 def as_numbers(texts: pd.Series, decimal: str = ".", thousands: str | None = None) -> pd.Series:
-    """Return texts as floats, NaN where one is no number: 82.1%, $34,453, (12), 1.234,56 are."""
+    """Return texts as floats, NaN where one is not a number: 82.1%, $34,453, (12), 1.234,56 are."""
     return mapped(texts, lambda text: _number(str(text), decimal, thousands)).astype(np.float64)
 
 

@@ -16,7 +16,7 @@ IDS = _words(
 # What a name ends with that is written as one word: hhid, provnum, distcod.
 ID_ENDINGS = ("id", "idno", "idnum", "num", "nbr", "cod", "code", "fips", "fip", "zip", "numeric")
 NO_IDS = _words("paid bid kid grid acid solid liquid fluid rapid valid covid said")
-# Numbers of rows, whatever is before them.
+# Numbers of rows, with any word before them.
 ROW_NUMBERS = _words("index idx key serial seqno seq obs observation record row")
 NUMBERS = ("idno", "num", "nr", "no")
 IDS_IF_DIFFERENT = _words(
@@ -26,7 +26,7 @@ IDS_IF_DIFFERENT = _words(
 NAMED_ANSWERS = _words("target label labels cluster ground_truth truth")
 ANSWERS = _words(
     "species diagnosis outcome variety cultivar class churn churned attrition survived spam fraud "
-    "anomaly outlier segment choice chose chosen depvar answer"
+    "anomaly outlier segment choice chose chosen depvar answer decision placed"
 )
 # In the name of a column of two values.
 EVENTS = _words(
@@ -35,8 +35,10 @@ EVENTS = _words(
     "converted conversion clicked subscribed responded approved accepted hired promoted "
     "bought won disease cancer diabetes lfp vote voted survival y"
 )
+# What the name of an event ends with that is written as one word: hospdead.
+EVENT_ENDINGS = ("dead", "death", "died")
 ANSWERS_AT_THE_END = _words("purchase status default response function type result winner y")
-# Words of the only texts of a table that are no answer.
+# Words of the only texts of a table that are not an answer.
 NO_ANSWERS = _words(
     "sex gender group grp method treatment trt arm district continent region country state city "
     "county"
@@ -58,7 +60,7 @@ GROUPS = _words(
 )
 
 # What a name ends with that is written as one word: famtype, wkzone.
-GROUP_ENDINGS = ("type", "class", "group", "grp", "zone", "cat")
+GROUP_ENDINGS = ("type", "class", "group", "grp", "zone", "cat", "race")
 # What the name of a number of things begins with, and of what has an order; their integers are no
 # codes.
 NUMBERS_OF = ("n", "nb", "num", "number", "no")

@@ -147,8 +147,10 @@ class CountDisplay(Display):
     def _draw(self) -> None:
         seeds = np.arange(len(self.counts))
         bars = self.ax_.bar(seeds, self.counts, color=CLUSTER_COLORS[0])
-        shares = [f"{share:.0%} outliers" for share in self.outliers]
+        shares = [f"{share:.0%}" for share in self.outliers]
         self.ax_.bar_label(bars, shares, size="small", padding=2)
         self.ax_.set_xticks(seeds)
+        self.ax_.locator_params(axis="y", integer=True)
         self.ax_.set(xlabel="run", ylabel="topics", title="Number of topics over seeds")
+        self._add_notes("Above the bars: share of outliers")
         self.ax_.margins(y=0.12)

@@ -180,6 +180,11 @@ function element(tag, attributes = {}, ...children) {
   return made;
 }
 
+// Words with options of the command, such as --resample 0.8, that no line break splits.
+function withOptions(text) {
+  return text.split(/(--[a-z-]+(?: [0-9][0-9.]*)?)/).map((part, j) => (j % 2 ? element("code", { class: "short" }, part) : part));
+}
+
 function shape(tag, attributes = {}, text = "") {
   const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);

@@ -45,3 +45,43 @@ class Filters {
     return [...this.all].sort(([a], [b]) => place(a) - place(b)).map(([, { words }]) => words()).join(", ");
   }
 }
+
+// The line on what is filtered: how many points, of which clusters, and what clears it.
+function showSelection(line, data, filters, threshold) {
+  const { mask, all } = filters;
+  const focused = line.contains(document.activeElement); // the focus stays near when its button goes
+  line.hidden = !mask;
+  line.replaceChildren();
+  if (!mask) {
+    if (focused) $("slider").focus();
+    return;
+  }
+  const sizes = new Map();
+  let total = 0, kept = 0;
+  mask.forEach((inside, row) => {
+    if (!inside) return;
+    total++;
+    kept += isKept(data.points.score[row], threshold);
+    sizes.set(data.points.label[row], (sizes.get(data.points.label[row]) ?? 0) + 1);
+  });
+  const what = `${plural(total, data.drawn ? "drawn point" : "point")} ${filters.words()}`;
+  const clusters = filters.get("cluster") === null && total ? `; ${nameClusters(data, sizes)}` : "";
+  const parts = all.size < 2 ? [] : [...all].map(([key, { words }]) => element(
+    "button", { type: "button", class: "chip", "aria-label": `Clear: ${words()}`, onclick: () => filters.set(key, null) }, `${shorten(words(), 40)} ×`));
+  line.append(
+    element("span", {}, element("b", {}, what), `: ${count(kept)} kept, ${count(total - kept)} not${clusters}`),
+    element("span", { class: "tools" },
+      ...parts,
+      element("button", { type: "button", onclick: () => lead($("points-title")) }, "See them in the table"),
+      element("button", { type: "button", id: "clear", onclick: () => filters.clear() }, parts.length ? "Clear all" : "Clear")),
+  );
+  if (focused) $("clear").focus();
+}
+
+function nameClusters(data, sizes) {
+  const largest = [...sizes].sort((a, b) => b[1] - a[1]);
+  if (largest.length === 1) return `all in cluster ${clusterName(data, largest[0][0])}`;
+  const names = largest.slice(0, 4).map(([code, size]) => `${clusterName(data, code)} (${count(size)})`);
+  if (largest.length > 4) names.push(`${largest.length - 4} more`);
+  return `clusters ${names.join(", ")}`;
+}

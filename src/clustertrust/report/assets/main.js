@@ -35,7 +35,7 @@ class Report {
     this.pointTable = new PointTable($("points"), data, (row, button) => this.look(row, button));
     this.review = new Review(data, this, () => this.later());
     this.opening = new Opening(data, {
-      columns: () => lead($("columns-title")), suspects: () => lead($("suspects-title")), review: (rows) => this.review.begin(rows),
+      columns: () => lead($("columns-title")), clusters: () => lead($("clusters-title")), suspects: () => lead($("suspects-title")), review: (rows) => this.review.begin(rows),
     });
     this.listen();
     this.describe();
@@ -231,7 +231,7 @@ class Report {
     this.paint();
     this.opening.update(threshold);
     this.showCounts();
-    this.showChosen();
+    showSelection($("chosen"), this.data, filters, threshold);
     this.showLegend();
     this.clusterTable.update(threshold, this.cluster);
     this.opening.sort(this.clusterTable.rows, (code) => this.chooseCluster(code), (code) => clusterName(this.data, code));
@@ -281,42 +281,6 @@ class Report {
     const words = `${digits(threshold)}: ${count(scored - dropped)} points kept, ${count(dropped)} dropped`;
     $("slider").setAttribute("aria-valuetext", words);
     $("slider").style.setProperty("--at", `${100 * threshold}%`);
-  }
-
-  showChosen() {
-    const { data, filters, scores } = this;
-    const { mask: selection } = filters;
-    $("chosen").hidden = !selection;
-    $("chosen").replaceChildren();
-    if (!selection) return;
-    const sizes = new Map();
-    let total = 0, kept = 0;
-    selection.forEach((inside, row) => {
-      if (!inside) return;
-      total++;
-      kept += isKept(scores[row], this.threshold);
-      sizes.set(data.points.label[row], (sizes.get(data.points.label[row]) ?? 0) + 1);
-    });
-    const what = `${count(total)}${data.drawn ? " drawn" : ""} ${total === 1 ? "point" : "points"} ${filters.words()}`;
-    const clusters = this.cluster === null && total ? `; ${this.nameClusters(sizes)}` : "";
-    const see = () => lead($("points-title"));
-    const parts = filters.all.size < 2 ? [] : [...filters.all].map(([key, { words }]) => element(
-      "button", { type: "button", class: "chip", "aria-label": `Clear: ${words()}`, onclick: () => filters.set(key, null) }, `${shorten(words(), 40)} ×`));
-    $("chosen").replaceChildren(
-      element("span", {}, element("b", {}, what), `: ${count(kept)} kept, ${count(total - kept)} not${clusters}`),
-      element("span", { class: "tools" },
-        ...parts,
-        element("button", { type: "button", onclick: see }, "See them in the table"),
-        element("button", { type: "button", id: "clear", onclick: () => filters.clear() }, parts.length ? "Clear all" : "Clear")),
-    );
-  }
-
-  nameClusters(sizes) {
-    const largest = [...sizes].sort((a, b) => b[1] - a[1]);
-    if (largest.length === 1) return `all in cluster ${clusterName(this.data, largest[0][0])}`;
-    const names = largest.slice(0, 4).map(([code, size]) => `${clusterName(this.data, code)} (${count(size)})`);
-    if (largest.length > 4) names.push(`${largest.length - 4} more`);
-    return `clusters ${names.join(", ")}`;
   }
 
   showLegend() {
@@ -412,11 +376,6 @@ class Report {
 function clusteredBy({ cards, roles }) {
   const n = (roles.clustered ?? 0) + cards.filter(({ role, used }) => role === "check" && used).length;
   return n ? [`${plural(n, "column")} clustered`] : [];
-}
-
-// Words with options of the command, such as --resample 0.8, that no line break splits.
-function withOptions(text) {
-  return text.split(/(--[a-z-]+(?: [0-9][0-9.]*)?)/).map((part, j) => (j % 2 ? element("code", { class: "short" }, part) : part));
 }
 
 // Scroll to a heading, and take the focus with it.

@@ -9,7 +9,7 @@ const COLUMNS = [
   { key: "stability", text: "Stability", number: true, about: "how much the runs agree on it" },
   { key: "geometry", text: "Geometry", number: true, about: "silhouette, mean less spread over the runs" },
   { key: "persistence", text: "Persistence", number: true, about: "posterior its label keeps when clusters take their own spread" },
-  { key: "second_opinions", text: "Others", number: true, about: "second opinions: share of the runs of other methods that give it this cluster" },
+  { key: "second_opinions", text: "Other methods", number: true, about: "second opinions: share of the runs of other methods that give it this cluster" },
   { key: "votes", text: "Votes", about: "share of the runs for each cluster; sorted by the largest" },
   { key: "rival", text: "Rival", about: "second most votes, else the nearest other cluster" },
   { key: "reason", text: "Why" },

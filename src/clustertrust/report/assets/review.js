@@ -186,7 +186,7 @@ class Review {
     const [low, high] = wilson(right, answered);
     const words = answered
       ? [element("b", {}, percent(right / answered)), ` right: ${count(right)} of ${count(answered)} drawn at random; 95% interval ${percent(low)} to ${percent(high)}`]
-      : ["The share that is right is estimated from the first random answer on"];
+      : ["Answer a random point to see what share is right"];
     if (skipped) words.push(`; ${count(skipped)} skipped: skipped ones count as wrong in the guarantee`);
     $("review-estimate").replaceChildren(...words, ".");
     $("review-range").style.setProperty("--low", low);

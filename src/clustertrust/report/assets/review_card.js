@@ -88,6 +88,6 @@ function describeQuestion(data, ranges, row, threshold) {
   const entries = short.filter(([, text]) => text !== "");
   if (entries.length) own.push(element("dl", { class: "own-facts" }, ...entries.flatMap(([name, text]) => [element("dt", {}, name), element("dd", {}, text)])));
   if (data.values) own.push(...questionTable(data, ranges, row));
-  if (!own.length) own.push(element("p", { class: "muted" }, "This page was written without the data; it knows the points by their names."));
+  if (!own.length) own.push(element("p", { class: "muted" }, "This page was made without the data, so it shows only the names of the points."));
   return [...own, runs];
 }

@@ -176,7 +176,7 @@ class Scatter {
     context.textAlign = "center";
     context.textBaseline = "top";
     let free = 0;
-    for (const tick of ticks(value(view.x0, 0), value(view.x1, 0), Math.max(2, this.width / 90))) {
+    for (const tick of ticks(value(view.x0, 0), value(view.x1, 0), Math.max(4, this.width / 90))) {
       const [left] = this.toScreen(share(tick.value, 0), 0);
       const half = context.measureText(tick.text).width / 2;
       if (left < MARGIN.left || left > right || left - half < free) continue;
@@ -186,7 +186,7 @@ class Scatter {
     }
     context.textAlign = "right";
     context.textBaseline = "middle";
-    for (const tick of ticks(value(view.y0, 1), value(view.y1, 1), Math.max(3, this.height / 70))) {
+    for (const tick of ticks(value(view.y0, 1), value(view.y1, 1), Math.max(4, this.height / 55))) {
       const [, top] = this.toScreen(0, share(tick.value, 1));
       if (top < MARGIN.top || top > bottom) continue;
       context.fillRect(MARGIN.left - 4, Math.round(top), 4, 1);
