@@ -309,3 +309,21 @@ def test_the_command_runs_on_a_scheduler(points, cluster, tmp_path, suffix):
     assert scores["name"].tolist() == frame["name"].tolist()
     assert_array_equal(scores["label"], expected.labels_)  # the sample is all of the data
     assert_allclose(scores["score"], expected.scores_, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["who", None])
+def test_the_index_of_a_parquet_file_names_the_rows_on_a_scheduler(points, cluster, tmp_path, name):
+    keys = pd.Index(np.random.default_rng(0).permutation(len(points)), name=name)
+    frame = pd.DataFrame(points, columns=list("xyz"), index=keys)
+    frame.to_parquet(tmp_path / "x.parquet")
+    typed = ["score", tmp_path / "x.parquet", "-k", "4", "--runs", "3", "--geometry", "rms"]
+    typed += ["--scale", "none", "--out", tmp_path / "s.csv"]
+    typed += ["--scheduler", cluster.scheduler_address]
+    done = CliRunner().invoke(cli, [str(argument) for argument in typed])
+    assert done.exit_code == 0, done.output
+    scores = pd.read_csv(tmp_path / "s.csv")
+    # Dask does not find an index without a name: rows are then counted.
+    expected = keys if name else np.arange(len(points))
+    assert_array_equal(scores[name or "row"], expected)
+    whole = CAKE(4, n_runs=3, random_state=0, geometry="rms").fit(points)
+    assert_array_equal(scores["label"], whole.labels_)

@@ -159,5 +159,6 @@ def test_pictures_and_page(scored, tmp_path):
     runs = Ensemble.from_labels([[0, 0, 1, -1], [0, 1, 2, 2]])
     counted = scored.plot_counts(runs, ax=axes[3])
     assert (counted.counts.tolist(), counted.outliers.tolist()) == ([2, 3], [0.25, 0.0])
+    assert [text.get_text() for text in axes[3].texts][:2] == ["25%", "0%"]
     scored.report(tmp_path / "page.html")
     assert '"document"' in (tmp_path / "page.html").read_text(encoding="utf-8")

@@ -17,7 +17,7 @@ from clustertrust.cli.options import ReadOptions
 from clustertrust.cli.planning import FittedTable, fit_preparer, read_plan
 from clustertrust.columns import beside_results
 from clustertrust.files import Reading, Table, read_table
-from clustertrust.files.columns import UNNAMED, stripped
+from clustertrust.files.columns import NAMELESS, UNNAMED, stripped
 from clustertrust.files.formats import FORMATS, format_of
 from clustertrust.files.reading import Dialect
 from clustertrust.tables import TablePlan, TablePreparer
@@ -257,7 +257,7 @@ def _ids(table: Table, frame: pd.DataFrame, plan: TablePlan) -> pd.Index:
 
 def row_name(name: Any) -> str:
     """Return what the column that names the rows is called next to results."""
-    is_nameless = name is None or str(name).startswith("__index_level_")  # as Parquet writes it
+    is_nameless = name is None or str(name).startswith(NAMELESS)
     return ID if is_nameless else beside_results(str(name))
 
 

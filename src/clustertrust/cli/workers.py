@@ -15,6 +15,7 @@ import pandas as pd
 
 from clustertrust.cli.planning import named_problems, preparer_for
 from clustertrust.cli.request import ScoreRequest
+from clustertrust.files.columns import NAMELESS
 from clustertrust.files.delimited import COMMA, COMPRESSED, EXACT
 from clustertrust.files.file_sources import FrameSource, ParquetSource
 from clustertrust.files.lines import UTF8
@@ -49,7 +50,8 @@ def on_workers(
     data, frame = request.data, _dask_frame(source)
     with distributed.Client(request.scheduler, timeout="10s"):
         with named_problems(data):
-            preparer = preparer_for(replace(request.columns, id=source.id), source.wanted)
+            id = source.id if source.id in frame.columns else None
+            preparer = preparer_for(replace(request.columns, id=id), list(frame.columns))
             preparer.fit(frame)
         plan = preparer.plan_
         if plan.rows:
@@ -80,7 +82,9 @@ def _dask_frame(source: FrameSource) -> Any:
     frames = importlib.import_module("dask.dataframe")
     paths = [str(path.absolute()) for path in source.paths]
     if not isinstance(source, CsvSource):
-        return frames.read_parquet(paths, columns=source.wanted, index=False)
+        # Dask does not find an index without a name.
+        named = [name for name in source.wanted if not name.startswith(NAMELESS)]
+        return frames.read_parquet(paths, columns=named, index=False)
     options = source.options(source.texts[0])
     kinds = options.pop("dtype", {})
     # Compressed text cannot be split.

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from clustertrust._errors import InputError, literal
 from clustertrust.tables.values import listed
 
-__all__ = ["UNNAMED", "Selection", "check_there", "listed"]
+__all__ = ["NAMELESS", "UNNAMED", "Selection", "check_there", "listed"]
 
 # The prefix that pandas gives to columns without a name.
 UNNAMED = "Unnamed: "
+# And the one that Parquet files have for a level of an index without a name.
+NAMELESS = "__index_level_"
 
 
 @dataclass(frozen=True)
