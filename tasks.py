@@ -250,7 +250,9 @@ def test_neighbours():
 def test_types():
     """A program of a user under `mypy --strict` and pyright, and the package on other systems."""
     # basedpyright is pyright with its own Node.js: it installs without a second registry.
-    python = environment(".venv-types", "--editable", ".", "basedpyright", "mypy", "pandas-stubs")
+    python = environment(
+        ".venv-types", "--editable", ".[plot]", "basedpyright", "mypy", "pandas-stubs"
+    )
     program = "tests/typed_program.py"
     run(python, "-m", "mypy", "--strict", "--follow-imports=silent", "--config-file=", program)
     run(python, "-m", "basedpyright", "--level", "error", "--pythonpath", python, program)
