@@ -75,6 +75,16 @@ def test_the_slider_moves_everything_to_what_python_computes(visit, iris):
     # 0.4 is the border of a bin, so the area of each colour is the number of its points.
     expected = (cake.scores_ > 0.4).sum() / (cake.scores_ <= 0.4).sum()
     assert heights["kept"] / heights["dropped"] == pytest.approx(expected, rel=0.02)
+    # Inside a bar the threshold splits it: the part below is not drawn as kept.
+    fullest = np.histogram(cake.scores_, 25, (0, 1))[0].argmax()
+    slide(page, round((fullest + 0.5) / 25, 2))
+    cut = float(page.locator("#histogram line.cut").get_attribute("x1"))
+    sides = "(all) => all.map(({ x, y, width }) => [x, y, width].map((one) => one.baseVal.value))"
+    below = page.locator("#histogram rect.dropped").evaluate_all(sides)[-1]
+    above = page.locator("#histogram rect.kept").evaluate_all(sides)[0]
+    assert below[0] + below[2] == pytest.approx(cut)
+    assert above[0] == pytest.approx(cut)
+    assert above[1] == pytest.approx(below[1])
 
 
 def test_the_table_sorts_pages_and_searches(visit, iris):

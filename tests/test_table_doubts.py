@@ -233,6 +233,8 @@ def test_the_answer_can_be_left_out_or_audited(folder):
     told = run("score", "x.csv", *FAST).stdout
     assert "use --drop species, or audit it with --labels-column species.\n" in told
     assert "use --drop species.\n" in run("choose-k", "x.csv", "-k", "2:3", "--no-null").stdout
+    told = run("audit", "x.csv", "--labels-column", "species").stdout
+    assert "Not clustered: species, it holds the labels.\n" in told
 
 
 def test_at_most_five_lines_ask_to_check_something():

@@ -36,6 +36,17 @@ def without_labels(request: ScoreRequest) -> tuple[ReadOptions, pd.DataFrame | N
     return replace(request.columns, drop=dropped), _column_of(table, name, request)
 
 
+def with_labels_noted(points: Points, name: str | None) -> Points:
+    """Return the points with a plan that says which column holds the labels, if one does."""
+    if points.plan is None:
+        return points
+    columns = (
+        replace(one, reason="it holds the labels") if one.name == name else one
+        for one in points.plan.columns
+    )
+    return replace(points, plan=replace(points.plan, columns=tuple(columns)))
+
+
 def score_given(
     request: ScoreRequest, points: Points, column: pd.DataFrame | None, graph: Any
 ) -> Confidence:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from clustertrust import CAKE, __version__
 from clustertrust.cli.cells import graph_of, runs_of, score_graph
-from clustertrust.cli.given import score_given, without_labels
+from clustertrust.cli.given import score_given, with_labels_noted, without_labels
 from clustertrust.cli.large import large_source, score_large
 from clustertrust.cli.options import ReadOptions
 from clustertrust.cli.outputs import staged
@@ -65,6 +65,7 @@ def score(request: ScoreRequest) -> None:
         written = bool(paths) or request.to_stdout
         columns = for_metric(columns, method.metric)
         points = read_points(data, columns, own=written)
+        points = with_labels_noted(points, request.labels_column)
         paths = with_plan_beside(paths, columns, points)
         request = replace(request, paths=paths)
     if points.kept.sum() < 2:
