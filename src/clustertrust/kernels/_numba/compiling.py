@@ -56,8 +56,10 @@ class _SharedFolder(_Locator):
 
     @classmethod
     def from_function(cls, py_func: Any, py_file: str) -> _SharedFolder | None:
-        """Return the folder, or None where it cannot be written to."""
+        """Return the folder, or None if it cannot be written to or there are no files to hash."""
         locator = cls(py_func, py_file)
+        if not Path(__file__).is_file():
+            return None
         try:
             locator.ensure_cache_path()
         except OSError:
