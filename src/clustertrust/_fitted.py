@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin, clone
@@ -25,7 +25,6 @@ from clustertrust.ensemble.runs import Runs
 from clustertrust.files.sources import Block
 from clustertrust.model_files import StoredModel, about_columns, load_model, save_model
 from clustertrust.persistence import check_dense
-from clustertrust.report import PageOptions
 from clustertrust.results import Confidence, Explanation, frame_of
 from clustertrust.scoring.model import Model
 from clustertrust.scoring.settings import Settings
@@ -33,6 +32,9 @@ from clustertrust.storage import named_damage
 from clustertrust.streaming.dask_passes import DaskReader
 from clustertrust.streaming.stream import BlockScorer
 from clustertrust.summary import Tested, summarize
+
+if TYPE_CHECKING:
+    from clustertrust.report import PageOptions
 
 # Fields of `Confidence` that a fitted estimator has as attributes, with a trailing underscore.
 RESULTS = tuple(

@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Annotated, Any, Self, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Self, Unpack
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,6 @@ from clustertrust.ensemble.record import Ensemble, plain_names
 from clustertrust.notes import noise_text
 from clustertrust.reasons import Chance, Cut, cut, margins, reasons
 from clustertrust.records import Record
-from clustertrust.report import PageOptions, write_report
 from clustertrust.results.explanation import (
     EXPLAINED,
     OTHER_COMPONENTS,
@@ -38,6 +37,9 @@ from clustertrust.results.rows import (
     unstored_frame,
 )
 from clustertrust.summary import Tested, quote, summarize
+
+if TYPE_CHECKING:
+    from clustertrust.report import PageOptions
 
 
 @dataclass(frozen=True)
@@ -296,6 +298,9 @@ class Confidence(Record):
             `title`, `threshold`, `settings`, `embedding`, `original` and others, see
             :func:`clustertrust.report.write_report`.
         """
+        # Here, so that scoring never loads the page.
+        from clustertrust.report import write_report
+
         whole = self.compute()
         index, names = whole.row_names(), whole._named(np.arange(len(whole.label_names)))
         at = whole.cut(options.get("threshold"))
