@@ -9,7 +9,7 @@ typedef long long Fixed;
 #define POINTS 64  // fewer where a run has many clusters
 #endif
 
-struct How {         // see kernels/_numpy.py: silhouettes
+struct How {         // see kernels/_numpy/sums.py: silhouettes
     int leaves_out;  // the mean over the own cluster leaves the point itself out
     int lone_zero;   // a point alone in its cluster has silhouette 0
     int root;        // a square root is taken in the end

@@ -1,0 +1,24 @@
+"""The kernels in plain NumPy: the oracle for the compiled ones, and the fallback without Numba."""
+
+# The functions are asked for by name, of whatever module `backend` has chosen.
+# ruff: noqa: F401
+from clustertrust.kernels._numpy.cells import (
+    agreement_sums,
+    contingencies,
+    meet,
+    rename,
+    strict_matches,
+)
+from clustertrust.kernels._numpy.kmeans import TILE, assign, candidate_sums, lay_out, locate
+from clustertrust.kernels._numpy.medoids import fasterpam, try_swaps
+from clustertrust.kernels._numpy.pairs import gower_distances, squared_distances
+from clustertrust.kernels._numpy.scores import cell_squares, cell_sums, jackknife, moments
+from clustertrust.kernels._numpy.small import lloyd, plus_plus
+from clustertrust.kernels._numpy.sums import (
+    add_distances,
+    cluster_distances,
+    matrix_sums,
+    silhouettes,
+    unite,
+)
+from clustertrust.kernels._numpy.trees import reachability_tree, rounded_distances
