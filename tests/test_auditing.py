@@ -601,6 +601,7 @@ def test_a_cloud_cut_in_two_is_merged_in_many_dimensions(share):
     found = audit(Z, np.where(cut, 2, is_a), n_runs=20, random_state=0)
     told = {one.cluster: (one.verdict, one.other) for one in found.verdicts}
     assert told == {0: ("kept together", None), 1: ("merged", 2), 2: ("merged", 1)}
+    assert found.findings()["doubtful"] == ["1", "2"]
 
 
 @pytest.mark.parametrize("columns", [2, 8])

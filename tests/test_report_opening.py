@@ -78,9 +78,10 @@ def test_steps_name_what_is_wrong():
     scores, codes = np.array([0.9, 0.8, 0.1, np.nan]), np.array([0, 0, 1, -1])
     check = [{"name": "id2", "role": "check"}, {"name": "age", "role": "clustered"}]
 
-    def steps(share, cards=(), suspected=0):
+    def steps(share, cards=(), **audit):
         at = Cut(0.5, "chance", 0.5, share)
-        found = next_steps(at, scores, codes, ["a", "b"], list(cards), suspected)
+        audit = {"rows": [], "doubtful": []} | audit if audit else None
+        found = next_steps(at, scores, codes, ["a", "b"], list(cards), audit)
         return [(step["to"], step["text"]) for step in found]
 
     clear = steps(0.6)
@@ -91,7 +92,10 @@ def test_steps_name_what_is_wrong():
     assert [to for to, _ in none] == ["columns", "", "clusters"]
     assert "id2" in none[0][1]
     assert "choose-k" in none[1][1]
-    assert steps(0.6, suspected=2)[0] == ("suspects", "Look at the 2 rows whose label looks wrong.")
+    looked_at = steps(0.6, rows=[0, 2])
+    assert looked_at[0] == ("suspects", "Look at the 2 rows whose label looks wrong.")
+    both = steps(0.6, doubtful=["a", "b"])[0]
+    assert both == ("suspects", "Read the verdicts on a and b: they may not be separate clusters.")
 
 
 def test_bars_hold_every_value_once():

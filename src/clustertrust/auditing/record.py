@@ -11,7 +11,14 @@ import pandas as pd
 
 from clustertrust._notebook import with_findings
 from clustertrust._types import Array, Bools, Floats, Ints
-from clustertrust.auditing.verdicts import VERDICTS, Verdict, recognised, verdicts_of
+from clustertrust.auditing.verdicts import (
+    DISSOLVED,
+    MERGED,
+    VERDICTS,
+    Verdict,
+    recognised,
+    verdicts_of,
+)
 from clustertrust.auditing.votes import margin_of
 from clustertrust.records import load_record, save_record
 from clustertrust.results import Confidence
@@ -189,9 +196,15 @@ class Audit(Confidence):
         return super()._page_settings() | made
 
     def findings(self) -> dict[str, Any]:
-        """Return what pages begin with: how many labels look wrong, and verdicts on clusters."""
-        said = {str(verdict.cluster): str(verdict) for verdict in self.verdicts}
-        return {"wrong_labels": str(self.wrong_labels), "verdicts": said}
+        """Return what pages begin with: how many labels look wrong, verdicts on clusters, and the
+        clusters that the runs merge or dissolve.
+        """
+        doubts = (VERDICTS[MERGED], VERDICTS[DISSOLVED])
+        return {
+            "wrong_labels": str(self.wrong_labels),
+            "verdicts": {str(verdict.cluster): str(verdict) for verdict in self.verdicts},
+            "doubtful": [str(v.cluster) for v in self.verdicts if v.verdict in doubts],
+        }
 
     def save(self, path: str | Path) -> None:
         """Write the record to one file of arrays and JSON (never pickle), whole or not at all.

@@ -241,6 +241,7 @@ def build_report(
     everywhere = [] if values is None or drawn is not None else values["columns"]
     clustered = {*columns, *(card["name"] for card in cards if card["used"])}
     own = [] if original is None else pack_original(original, hidden, everywhere, clustered)
+    audit = pack_audit(suspects, codes, clusters.texts, options.get("findings"))
     return {
         "title": "Which assignments can be trusted?" if title is None else str(title),
         "threshold": at.threshold,
@@ -252,10 +253,8 @@ def build_report(
         "quoted": [str(text) for text in options.get("quoted", ())],
         "chance": at.chance,
         "score_shares": score_shares(scores, options.get("null_scores")),
-        "steps": next_steps(
-            *(at, scores, codes, clusters.texts, cards, 0 if suspects is None else len(suspects)),
-        ),
-        "audit": pack_audit(suspects, codes, clusters.texts, options.get("findings")),
+        "steps": next_steps(at, scores, codes, clusters.texts, cards, audit),
+        "audit": audit,
         "cards": cards,
         "roles": count_roles(plan, columns, original),
         "examples": examples,

@@ -67,18 +67,25 @@ def next_steps(
     codes: Ints,
     clusters: Sequence[str],
     cards: Sequence[Mapping[str, Any]],
-    n_suspected: int = 0,
+    audit: Mapping[str, Any] | None = None,
 ) -> list[dict[str, Any]]:
     """Return what to do next, the most urgent first: a text, and where the page leads.
 
     `to` is the part of the page that helps: "columns", "clusters", "suspects", "review" (of so many
-    `rows`); empty: none does.
+    `rows`); empty: none does. `audit` is what `pack_audit` returns.
     """
     steps = []
     kind = structure(at)
+    n_suspected = 0 if audit is None else len(audit["rows"])
     if n_suspected:
         rows = "row" if n_suspected == 1 else f"{n_suspected:,} rows"
         steps.append(_step(f"Look at the {rows} whose label looks wrong.", "suspects"))
+    if audit is not None and audit["doubtful"]:
+        names = _listed(audit["doubtful"])
+        one = len(audit["doubtful"]) == 1
+        text = f"Read the {'verdict' if one else 'verdicts'} on {names}: "
+        text += "it may not be a cluster." if one else "they may not be separate clusters."
+        steps.append(_step(text, "suspects"))
     doubted = [card["name"] for card in cards if card["role"] == "check"]
     if doubted:
         what, drop = (

@@ -27,8 +27,8 @@ def pack_audit(
 ) -> dict[str, Any] | None:
     """Return what the page of an audit begins with; None if there is no audit.
 
-    `findings` are what `Audit.findings` gives: how many labels look wrong, and verdicts by name of
-    the cluster.
+    `findings` are what `Audit.findings` gives: how many labels look wrong, verdicts by name of the
+    cluster, and the clusters to doubt.
     """
     said = check_mapping("findings", findings)
     if rows is None and not said:
@@ -45,4 +45,5 @@ def pack_audit(
             for j, name in enumerate(clusters)
             if sizes[j]
         ],
+        "doubtful": [str(name) for name in said.get("doubtful", ())],
     }
