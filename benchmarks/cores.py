@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -38,8 +39,36 @@ def run() -> Iterator[Row]:
             small, cake=CAKE(n_runs=10, random_state=0, n_jobs=t)
         ),
     }
+    yield from _alone()
     for work, job in jobs.items():
         times = 3 if work.startswith("choose_k") else 5
         one, *others = clock_in_turn(*(lambda t=t, job=job: job(t) for t in counts), times=times)
         for count, taken in zip(counts[1:], others, strict=True):
             yield Row.faster(f"{work}, d=20: {count} threads", taken, "one thread", one, None)
+
+
+def _alone() -> Iterator[Row]:
+    """Yield the CPU seconds in which the main thread works alone, beside those of all threads.
+
+    The others wait meanwhile, so a share q bounds the gain from t threads by 1 / (q + (1 - q) / t).
+    """
+    large, middle = blobs(1_000_000), blobs(30_000)
+    of_large, of_middle = (
+        build_ensemble(X, n_clusters=10, random_state=0) for X in (large, middle)
+    )
+    jobs: dict[str, Callable[[], Any]] = {
+        "fit, rms, n=1,000,000": lambda: CAKE(10, geometry="rms", random_state=0, n_jobs=2).fit(
+            large
+        ),
+        "rms score, n=1,000,000": lambda: confidence(large, of_large, geometry="rms", n_jobs=2),
+        "exact score, n=30,000": lambda: confidence(middle, of_middle, geometry="exact", n_jobs=2),
+    }
+    for work, job in jobs.items():
+        job()
+        taken = []
+        for _ in range(3):
+            began = time.process_time(), time.thread_time()
+            job()
+            taken.append((time.process_time() - began[0], time.thread_time() - began[1]))
+        every, main = min(taken)
+        yield Row.within(f"{work}, d=20: CPU of the main thread", main, "of all", every, None)

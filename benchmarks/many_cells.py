@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from sklearn.metrics import silhouette_samples
 
-from benchmarks.common import Row, Timing, blobs, clock, load
+from benchmarks.common import Row, Timing, blobs, load, processor_seconds
 from clustertrust import Ensemble, build_ensemble, confidence
 from clustertrust.cells import meet
 
@@ -29,9 +29,10 @@ def run() -> Iterator[Row]:
     }
     for name, (X, ensemble) in cases.items():
         m = len(meet(ensemble.labels).counts)
-        ours = clock(lambda X=X, ensemble=ensemble: confidence(X, ensemble, geometry="exact"))
-        one = clock(
-            lambda X=X, ensemble=ensemble: silhouette_samples(X, ensemble.labels[:, 0]), times=2
+        ours, one = processor_seconds(
+            lambda X=X, ensemble=ensemble: confidence(X, ensemble, geometry="exact", n_jobs=1),
+            lambda X=X, ensemble=ensemble: silhouette_samples(X, ensemble.labels[:, 0]),
+            times=3,
         )
         peer = Timing(tuple(R * seconds for seconds in one.seconds))
         yield Row.faster(

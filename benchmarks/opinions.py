@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from sklearn.datasets import make_blobs
+
 from benchmarks.common import Row, blobs, processor_seconds
 from clustertrust import CAKE
 
@@ -17,8 +19,9 @@ CUTS: tuple[dict[str, str], ...] = ({}, {"fusion": "combined"}, {"clusterer": "g
 
 def run() -> Iterator[Row]:
     """Yield a row for each size with `fusion="combined"`, and for each kind of cut."""
-    for n, goal in ((500, 5.0), (2_000, 5.0), (100_000, 2.0)):
-        X = blobs(n)
+    overlapping = make_blobs(100_000, 20, centers=10, cluster_std=6, random_state=0)[0]
+    sizes = [(blobs(500), 5.0, ""), (blobs(2_000), 5.0, ""), (blobs(100_000), 2.0, "")]
+    for X, goal, kind in [*sizes, (overlapping, 2.0, " of blobs six times as wide")]:
 
         def combined(X: object = X) -> CAKE:
             return _fit(X, clusterer="kmeans-random", fusion="combined")
@@ -27,7 +30,7 @@ def run() -> Iterator[Row]:
             return _fit(X, clusterer="kmeans-random")
 
         ours, paper = processor_seconds(combined, harmonic, times=7)
-        what = f'fit with fusion="combined", n={n:,}, d=20, k=10, R=20: CPU'
+        what = f'fit with fusion="combined", n={len(X):,}{kind}, d=20, k=10, R=20: CPU'
         yield Row.within(what, ours.median, "harmonic", paper.median, goal, ours.spread)
     X = blobs(10_000)
     for how in CUTS:

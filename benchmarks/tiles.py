@@ -9,7 +9,7 @@ from unittest import mock
 
 import numpy as np
 
-from benchmarks.common import Row, blobs, clock_in_turn
+from benchmarks.common import Row, blobs, processor_seconds
 from clustertrust import Ensemble
 from clustertrust.distances import dissimilarity
 from clustertrust.geometry import silhouettes
@@ -30,9 +30,9 @@ def run() -> Iterator[Row]:
         ensemble = Ensemble.from_labels(labels)
 
         def forced(share: float, ensemble: Ensemble = ensemble) -> None:
-            with mock.patch.object(dissimilarity, "_FEW_CELLS", share):
-                silhouettes(X, ensemble, geometry="exact")
+            with mock.patch.object(dissimilarity.Euclidean, "few_cells", share):
+                silhouettes(X, ensemble, geometry="exact", n_jobs=1)
 
-        by_cell, direct = clock_in_turn(lambda: forced(2.0), lambda: forced(0.0), times=3)
+        by_cell, direct = processor_seconds(lambda: forced(2.0), lambda: forced(0.0), times=3)
         what = f"exact silhouettes, n={n:,}, R=20, m={cells:,}: sums by cell"
         yield Row.within(what, by_cell.median, "straight to clusters", direct.median, None)

@@ -49,7 +49,7 @@ def test_figures_that_pages_repeat_are_the_recorded_ones():
     told = f"20 runs {exact[1] / exact[0]:.0f} times faster, stability {stability[1] / stability[0]:.0f} times"
     assert told in (ROOT / "docs" / "compare.md").read_text()
     cells, leiden = recorded(
-        "leiden", "default score of 50,000 cells along their graph, 20 runs of Leiden"
+        "leiden", "default score of 50,000 cells with their graph, 20 runs of Leiden: CPU"
     )
     told = f"Scoring 50,000 cells took {cells / leiden:.0f} times as long as one `sc.tl.leiden`"
     assert told in " ".join((ROOT / "docs" / "howto" / "anndata.md").read_text().split())

@@ -1,7 +1,8 @@
 """What an audit of given labels finds: planted errors beside other signals, and verdicts on whole clusters.
 
 `python -m experiments.research.audit.run` is a trial of a minute and goes to `results/quick`; `--full` takes some
-ten. It needs cleanlab: `pip install -r experiments/research/audit/requirements.txt`.
+ten. With `--verdicts` only those are measured again, and errors stay as they are in the file. It needs cleanlab: `pip install -r
+experiments/research/audit/requirements.txt`.
 """
 
 from __future__ import annotations
@@ -336,12 +337,16 @@ def _how(size: Size) -> str:
 def main() -> None:
     """Run, and write the tables."""
     parser = command("audit", __doc__, "all data sets: some ten minutes")
+    parser.add_argument("--verdicts", action="store_true", help="errors stay as they are")
     chosen = parser.parse_args()
     data.find_data()
     size, out = FULL if chosen.full else QUICK, folder("audit", full=chosen.full)
     verdicts = pd.DataFrame(list(judge(size)))
     write(out / "audit_verdicts.csv", verdicts.to_csv(index=False, float_format="%.6g"))
-    errors = pd.DataFrame(list(find_errors(size)))
+    if chosen.verdicts:
+        errors = pd.read_csv(out / "audit_errors.csv")
+    else:
+        errors = pd.DataFrame(list(find_errors(size)))
     write(out / "audit_errors.csv", errors.to_csv(index=False, float_format="%.6g"))
     tables = {
         "errors": errors_table(errors, size),

@@ -1,7 +1,8 @@
 """Which votes an audit should count, and which labels it should flag: chosen on some sets, judged on others.
 
 `python -m experiments.research.audit.votes` is a trial of a minute and goes to `results/quick`; `--full` takes a
-quarter of an hour of one core, shared by as many processes as there are cores (`--jobs`). Nothing is downloaded.
+quarter of an hour of one core, shared by as many processes as there are cores (`--jobs`). With `--ours` only the audits are measured again,
+in a few minutes, and the figures of other signals stay as they are in the file. Nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from sklearn.datasets import (
     make_blobs,
     make_circles,
@@ -183,13 +186,18 @@ def mixes(alone: Audit, shares: Floats, given: Labels) -> dict[str, Floats]:
     return scores
 
 
-def measure(condition: Condition) -> list[dict[str, Any]]:
-    """AUROC, precision and flags of every signal in one condition."""
+def labels_of(condition: Condition) -> tuple[Floats, Labels, NDArray[np.bool_]]:
+    """The points of a condition, the labels that are audited, and which of them are wrong."""
     data.find_data()
     X, y = load(condition)
-    given, planted = y, np.zeros(len(y), dtype=bool)
-    if condition.kind != "clean":
-        given, planted = plant(X, y, condition.share, condition.kind, [20, 0, 7])
+    if condition.kind == "clean":
+        return X, y, np.zeros(len(y), dtype=bool)
+    return X, *plant(X, y, condition.share, condition.kind, [20, 0, 7])
+
+
+def measure(condition: Condition) -> list[dict[str, Any]]:
+    """AUROC, precision and flags of every signal in one condition."""
+    X, given, planted = labels_of(condition)
     with hushed():
         found = audit(X, given, random_state=0, n_jobs=1)
         alone = audit(X, given, classifier=None, random_state=0, n_jobs=1)
@@ -204,6 +212,25 @@ def measure(condition: Condition) -> list[dict[str, Any]]:
         "another label is likelier (trees)": margin(shares["trees"], given) < 0,
     }
     flags["cleanlab's rule (forest)"] = confident(shares["forest"], given)
+    return figures(condition, found, scores, flags, planted)
+
+
+def measure_ours(condition: Condition) -> list[dict[str, Any]]:
+    """The same of the audit alone."""
+    X, given, planted = labels_of(condition)
+    with hushed():
+        found = audit(X, given, random_state=0, n_jobs=1)
+    return figures(condition, found, {OURS: found.scores}, {OURS: found.issues}, planted)
+
+
+def figures(
+    condition: Condition,
+    found: Audit,
+    scores: dict[str, Floats],
+    flags: dict[str, Any],
+    planted: NDArray[np.bool_],
+) -> list[dict[str, Any]]:
+    """AUROC and precision of scores; share, precision and recall of flags."""
     rows = []
     for signal, values in scores.items():
         if planted.any():
@@ -218,6 +245,16 @@ def measure(condition: Condition) -> list[dict[str, Any]]:
         row |= {"covered": float(wrong.low <= planted.sum() <= wrong.high)}
         rows.append(condition._asdict() | {"signal": f"flags: {signal}"} | row)
     print(*condition, file=sys.stderr, flush=True)
+    return rows
+
+
+def in_place(new: pd.DataFrame, path: Path) -> pd.DataFrame:
+    """The rows of a file with these in place of theirs."""
+    rows = pd.read_csv(path)
+    keys = [*Condition._fields, "signal"]
+    place = {tuple(key): at for at, key in enumerate(rows[keys].itertuples(index=False, name=None))}
+    at = [place[key] for key in new[keys].itertuples(index=False, name=None)]
+    rows.loc[at, new.columns] = new.to_numpy()
     return rows
 
 
@@ -291,14 +328,20 @@ def main() -> None:
     parser.add_argument(
         "--full", action="store_true", help="all sets: a quarter of an hour of one core"
     )
+    parser.add_argument(
+        "--ours", action="store_true", help="the audits alone; the others stay as they are"
+    )
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
     chosen = parser.parse_args()
     # Processes share the cores; started anew, since threads of ours may run in this one
     os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     with get_context("spawn").Pool(chosen.jobs) as pool:
-        parts = pool.imap(measure, conditions(full=chosen.full), chunksize=1)
+        one = measure_ours if chosen.ours else measure
+        parts = pool.imap(one, conditions(full=chosen.full), chunksize=1)
         rows = pd.DataFrame([row for part in parts for row in part])
     out = folder("audit", full=chosen.full)
+    if chosen.ours:
+        rows = in_place(rows, out / "audit_votes.csv")
     write(out / "audit_votes.csv", rows.to_csv(index=False, float_format="%.6g"))
     mixed = tuple(f"mix, power {power}" for power in POWERS)
     table = partial(ranking_table, rows)

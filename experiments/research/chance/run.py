@@ -1,7 +1,8 @@
 """Does the default threshold keep few points of data without clusters, and the right ones of others?
 
 Draws of noise of 500 points, clustered with k = 2, 3 and 5, and the sets of `development.py` with k the number of
-classes: the share kept by half of the median, the share above chance, and what is right among both. k-means with 20 runs.
+classes: the share kept by half of the median, the share above chance, and what is right among both; and clusters by the
+share above chance, which pages call clear or weak by it. k-means with 20 runs, and mixtures.
 
 `python -m experiments.research.chance.run` is a trial, `--full` has 12 draws of each kind and k, and writes the tables.
 """
@@ -31,7 +32,13 @@ from experiments.research import command, folder
 from experiments.research.development import sets
 
 N, KS = 500, (2, 3, 5)
-FUSIONS = ("harmonic", "refined", "combined")
+# By name in the tables
+SETTINGS: dict[str, dict[str, str]] = {
+    "harmonic": {},
+    "refined": {"fusion": "refined"},
+    "combined": {"fusion": "combined"},
+    "harmonic, mixtures": {"clusterer": "gmm"},
+}
 
 
 def ball(rng: Generator) -> NDArray:
@@ -78,11 +85,11 @@ CLAIMED = ("ball", "box", "gaussian", "correlated", "t3", "likert")
 def measure(X: NDArray, k: int, fusion: str, seed: int, y: NDArray | None = None) -> dict[str, Any]:
     """What both rules keep of a data set, and how much of it is right."""
     warnings.simplefilter("ignore")
-    began = time.perf_counter()
-    cake = CAKE(k, fusion=fusion, random_state=seed, n_jobs=1, device="cpu").fit(X)
-    fitted = time.perf_counter()
+    began = time.process_time()
+    cake = CAKE(k, **SETTINGS[fusion], random_state=seed, n_jobs=1, device="cpu").fit(X)
+    fitted = time.process_time()
     cut = cake.confidence_.cut()
-    seconds = {"seconds_fit": fitted - began, "seconds_cut": time.perf_counter() - fitted}
+    seconds = {"seconds_fit": fitted - began, "seconds_cut": time.process_time() - fitted}
     rules = {
         "median": cake.scores_ > first_threshold(cake.scores_),
         "chance": cake.scores_ > (np.nan if cut.chance is None else cut.chance),
@@ -90,14 +97,32 @@ def measure(X: NDArray, k: int, fusion: str, seed: int, y: NDArray | None = None
     }
     found: dict[str, Any] = {"fusion": fusion, "k": k, "chance": cut.chance}
     found |= {f"kept_{rule}": kept.mean() for rule, kept in rules.items()}
+    kinds = kinds_of_clusters(cake.labels_, rules["chance"])
+    found |= {f"{kind}_clusters": len(labels) for kind, labels in kinds.items()}
     if y is not None:
         right = correctness(cake.labels_, y)
+        found |= {
+            f"right_in_{kind}": right[np.isin(cake.labels_, labels)].mean() if labels else np.nan
+            for kind, labels in kinds.items()
+        }
         found["right"] = right.mean()
         found |= {
             f"right_{rule}": right[kept].mean() if kept.any() else np.nan
             for rule, kept in rules.items()
         }
     return found | seconds
+
+
+def kinds_of_clusters(labels: NDArray, above: NDArray) -> dict[str, list[int]]:
+    """Clusters by the share of their points above chance, with the limits of the verdict."""
+    shares = {int(label): above[labels == label].mean() for label in np.unique(labels)}
+    return {
+        "clear": [label for label, share in shares.items() if share > WEAK_STRUCTURE],
+        "weak": [
+            label for label, share in shares.items() if NO_STRUCTURE < share <= WEAK_STRUCTURE
+        ],
+        "other": [label for label, share in shares.items() if share <= NO_STRUCTURE],
+    }
 
 
 def noise_row(kind: str, k: int, draw: int, fusion: str) -> dict[str, Any]:
@@ -155,10 +180,30 @@ def table_of_sets(rows: pd.DataFrame) -> str:
     return markdown([*head, "above chance", "right of these"], lines)
 
 
+def table_of_clusters(noise: pd.DataFrame, known: pd.DataFrame) -> str:
+    """How many clusters are called clear, weak or neither, and how much of these is right."""
+    noise = noise[noise["kind"].isin(CLAIMED)]
+    lines = [
+        [
+            fusion,
+            {"clear": "clear", "weak": "weak", "other": "no clearer than chance"}[kind],
+            f"{of_noise[f'{kind}_clusters'].sum()} of {of_noise['k'].sum()}",
+            f"{of_sets[f'{kind}_clusters'].sum()} of {of_sets['k'].sum()}",
+            percent(of_sets[f"right_in_{kind}"].mean()),
+        ]
+        for fusion in noise["fusion"].unique()
+        for of_noise in [noise[noise["fusion"] == fusion]]
+        for of_sets in [known[known["fusion"] == fusion]]
+        for kind in ("clear", "weak", "other")
+    ]
+    head = ["fusion", "clusters", "in noise, the first six", "in the sets", "right in these"]
+    return markdown(head, lines)
+
+
 def main() -> None:
     """Run, and write tables."""
     full = command("chance", __doc__, "all draws: some minutes on 16 cores").parse_args().full
-    fusions, draws = (FUSIONS, 12) if full else (FUSIONS[:1], 1)
+    fusions, draws = (list(SETTINGS), 12) if full else (["harmonic"], 1)
     noise = [(kind, k, d, f) for f in fusions for kind in NOISE for k in KS for d in range(draws)]
     known = [(i, f) for f in fusions for i in range(len(sets()))]
     with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
@@ -172,7 +217,8 @@ def main() -> None:
     ratio = (times["seconds_cut"] / times["seconds_fit"]).median()
     page = (
         f"{table_of_noise(tables['noise'])}\n\n{table_of_sets(tables['sets'])}\n\n"
-        f"Time of the threshold: median {times['seconds_cut'].median():.2f} s on one core, largest "
+        f"{table_of_clusters(tables['noise'], tables['sets'])}\n\n"
+        f"Time of the threshold, CPU: median {times['seconds_cut'].median():.2f} s, largest "
         f"{times['seconds_cut'].max():.2f} s; {ratio:.1f} times that of the fit.\n"
     )
     write(results / "chance.md", page)

@@ -73,9 +73,16 @@ def write(found: Decisions, name: str) -> None:
         writer.writerows((*key, *words) for key, words in found.items())
 
 
+def decided_as(words: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """Return what was decided, and whether it is asked about, whatever the words of the reasons."""
+    return None if words is None else (*words[:2], "asked" if words[3] else "")
+
+
 def compare(found: Decisions, earlier: Decisions) -> None:
     """Print what differs from earlier decisions."""
-    changed = [key for key in earlier | found if earlier.get(key) != found.get(key)]
+    changed = [
+        key for key in earlier | found if decided_as(earlier.get(key)) != decided_as(found.get(key))
+    ]
     for key in changed:
         print(" ".join(key))
         print("  was", earlier.get(key))

