@@ -8,9 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from clustertrust._dask import open_client
 from clustertrust._errors import ParameterError
+from clustertrust._types import Ints
 from clustertrust._validation.arguments import check_choice
 from clustertrust.kernels import _cupy
+from clustertrust.kernels._cupy import holding as holding
 
 # On a GPU distances are computed in single precision, unless double is asked for.
 GPU = ("cuda", "cuda-double")
@@ -37,7 +40,14 @@ def to_host(X: Any) -> Any:
         return X
     cupy = _cupy.cupy()
     array = cupy.asarray(X) if hasattr(X, "__cuda_array_interface__") else cupy.from_dlpack(X)
-    return cupy.asnumpy(array)
+    on_host = cupy.asnumpy(array)
+    _cupy.hold(on_host, array)
+    return on_host
+
+
+def take_rows(array: Any, rows: Ints) -> Any:
+    """Return some rows of an array as a NumPy array, wherever it is."""
+    return to_host(array[_cupy.cupy().asarray(rows)]) if is_on_gpu(array) else array[rows]
 
 
 def resolve_device(device: str, X: Any) -> str:
@@ -60,12 +70,33 @@ def resolve_device(device: str, X: Any) -> str:
     )
 
 
+def resolve_on_workers(device: str) -> str:
+    """Settle "auto" for Dask data: the CPU. Raise if "cuda" is not available on some worker.
+
+    Without a client, Dask's threads are those of this process.
+    """
+    if device not in GPU:
+        return "cpu"
+    client = open_client()
+    reasons = {"here": _cupy.usable()} if client is None else client.run(_cupy.usable)
+    for worker, reason in reasons.items():
+        if reason is not None:
+            where = worker if client is None else f"on the worker {worker}"
+            raise ParameterError(
+                "device",
+                device,
+                f"is not available {where}: {reason}",
+                "start one worker for each GPU, and no others, or leave {device} out",
+            )
+    return device
+
+
 def refuse_gpu(device: str) -> None:
-    """Raise where "cuda" is asked for data in blocks."""
+    """Raise where "cuda" is asked for data in blocks, or for runs on Dask data."""
     if device in GPU:
         raise ParameterError(
             "device",
             device,
-            "takes data that fit into memory; data in blocks and Dask data are scored on the CPU",
+            "takes data that fit into memory here, or the scores of a Dask array",
             "leave {device} out, or load X",
         )

@@ -22,15 +22,11 @@ from clustertrust.distances.precomputed import check_precomputed_rows
 from clustertrust.ensemble.placing import place
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.ensemble.runs import Runs
-from clustertrust.files.sources import Block
-from clustertrust.model_files import StoredModel, about_columns, load_model, save_model
 from clustertrust.persistence import check_dense
 from clustertrust.results import Confidence, Explanation, frame_of
 from clustertrust.scoring.model import Model
 from clustertrust.scoring.settings import Settings
 from clustertrust.storage import named_damage
-from clustertrust.streaming.dask_passes import DaskReader
-from clustertrust.streaming.stream import BlockScorer
 from clustertrust.summary import Tested, summarize
 
 if TYPE_CHECKING:
@@ -269,9 +265,14 @@ class FittedScores(ScoresInNotebook, ClusterMixin, BaseEstimator):
             If the method cannot be stored: estimators, functions and callable metrics given in
             place of names, and runs whose models cannot be written as arrays.
         """
+        from clustertrust.model_files import StoredModel, about_columns, save_model
+
         check_is_fitted(self)
         kept = self.confidence_
         if is_dask(kept.scores):
+            from clustertrust.files.sources import Block
+            from clustertrust.streaming.scorers import BlockScorer
+
             scorer = BlockScorer(self.model_, self.ensemble_.placers)
             of_sample: dict[str, Any] = dict(scorer(Block(self.X_fit_)))
             kept = replace(kept, **of_sample)
@@ -304,6 +305,8 @@ class FittedScores(ScoresInNotebook, ClusterMixin, BaseEstimator):
         ValueError
             If the file is damaged, of another version, or not a model.
         """
+        from clustertrust.model_files import load_model
+
         stored = load_model(path)
         with named_damage(Path(path)):
             odd = sorted(stored.params.keys() ^ cls().get_params(deep=False).keys())
@@ -354,6 +357,8 @@ class FittedScores(ScoresInNotebook, ClusterMixin, BaseEstimator):
     def _score_dask(self, X: Any, what: str) -> Array:
         """Return the `labels` or `scores` of unseen points in a Dask array or frame."""
         check_is_fitted(self)
+        from clustertrust.streaming.dask_passes import DaskReader
+
         reader = DaskReader(X)
         names = getattr(self, "feature_names_in_", None)
         if reader.n_features != self.n_features_in_:

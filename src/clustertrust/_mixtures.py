@@ -14,7 +14,6 @@ Journal of Classification 24 (2007) 155-181.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -22,19 +21,19 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from clustertrust._parallel import blocks
 from clustertrust._types import Floats, Ints
+from clustertrust.kernels import backend
+from clustertrust.kernels.rules import (
+    DIAGONAL,
+    FULL,
+    NOTHING,
+    SPHERICAL,
+    TIED,
+    shrink,
+)
 
-LEAST = np.finfo(np.float64).tiny
-# A density this much below the largest, as a logarithm, moves no digit of a sum of densities.
-NOTHING = 40.0
-# So small a membership moves no digit of a sum.
-NO_MEMBER = 1e-30
-# More pairs of points and components than this share are computed together, not picked out.
-PICKED = 0.3
-# Points, components and axes, multiplied: so many differences stay in the cache, and all components
-# are worked on at once. With more the loop over components is faster.
-TOGETHER = 250_000
+# With more components than this, most are far from a point and need not be computed.
+FEW = 20
 
 
 class Moments(NamedTuple):
@@ -50,86 +49,24 @@ def memberships(labels: Ints, names: Ints) -> Floats:
     return np.asarray((labels == names[:, None]).astype(np.float64))
 
 
-def row_blocks(n: int, D: int, k: int) -> Iterator[slice]:
-    """Yield blocks of rows, small enough for a few arrays of D and of k columns."""
-    return blocks(n, 8 * (3 * D + 3 * k))
-
-
-@dataclass(frozen=True)
-class PointsByDifference:
-    """Points Z (n, p), any number of them, in blocks of rows.
-
-    Sums and distances come from differences, so that tight clusters lose no digits.
-    """
-
-    Z: Floats
-
-    def moments(self, P: Floats) -> Moments:
-        """Return the moments of clusters with memberships P (k, n)."""
-        sizes = np.maximum(P.sum(axis=1), LEAST)
-        means = (P @ self.Z) / sizes[:, None]
-        n, p = self.Z.shape
-        if self.Z.size * len(sizes) <= TOGETHER:
-            apart = self.Z - means[:, None]
-            sums = (P[:, :, None] * apart).transpose(0, 2, 1) @ apart
-            return Moments(sizes, means, sums / sizes[:, None, None])
-        covariances = np.zeros((len(sizes), p, p))
-        for mean, own, covariance in zip(means, P, covariances, strict=True):
-            # With many clusters most points are no members of one.
-            members = np.flatnonzero(own > NO_MEMBER)
-            picked = len(members) <= PICKED * n
-            for rows in [members] if picked else row_blocks(n, p, k=1):
-                deviation = self.Z[rows] - mean
-                covariance += (deviation * own[rows, None]).T @ deviation
-        return Moments(sizes, means, covariances / sizes[:, None, None])
-
-    def squares(self, means: Floats, covariances: Floats) -> Floats:
-        """Return squared distances to every mean in units of its covariance, (k, n)."""
-        n, p = self.Z.shape
-        out = np.zeros((len(means), n))
-        for j, whiten in enumerate(_whiteners(covariances)):
-            for rows in row_blocks(n, p, k=1):
-                out[j, rows] = _squares(self.Z[rows], means[j], whiten)
-        return out
-
-
-def _squares(Z: Floats, mean: Floats, whiten: Floats) -> Floats:
-    whitened = (Z - mean) @ whiten
-    return np.asarray(np.einsum("ij,ij->i", whitened, whitened))
-
-
 def _whiteners(covariances: Floats) -> Floats:
     """Return the matrices (k, p, p) that give differences to means a covariance of 1."""
     return np.linalg.inv(np.linalg.cholesky(covariances)).transpose(0, 2, 1)
 
 
 class Joint(NamedTuple):
-    """log(share_j f_j(z)) of points, as far as it counts.
+    """log(share_j f_j(z)) of points.
 
     Attributes
     ----------
-    logs : (k, n); -inf where it is negligible next to the largest
-    first : (n,) a component that is the largest, but for `shared` points
-    shared : positions of the points for which several components may count
+    logs : (k, n); -inf where it is negligible next to the largest, if there are many components
+    total : (n,) log Σ_j share_j f_j(z)
+    labels : (n,) the component that is the largest
     """
 
     logs: Floats
-    first: Ints
-    shared: Ints
-
-    def total(self) -> Floats:
-        """Return log Σ_j share_j f_j(z), (n,)."""
-        total = self.logs[self.first, np.arange(len(self.first))]
-        some = self.logs[:, self.shared]
-        largest = some.max(axis=0)
-        total[self.shared] = largest + np.log(np.exp(some - largest).sum(axis=0))
-        return np.asarray(total)
-
-    def labels(self) -> Ints:
-        """Return the component that is the largest, (n,)."""
-        labels = self.first.copy()
-        labels[self.shared] = self.logs[:, self.shared].argmax(axis=0)
-        return labels
+    total: Floats
+    labels: Ints
 
 
 @dataclass(frozen=True)
@@ -140,32 +77,55 @@ class Densities:
     means: Floats
     whiteners: Floats
 
-    def log_joint(self, Z: Floats) -> Joint:
-        """Return log(share_j f_j(z)).
+    def log_joint(self, columns: Floats) -> Joint:
+        """Return log(share_j f_j(z)) of points (p, n), a column each."""
+        return self._joint(columns, sums=True)
 
-        With many clusters a point is far from most. Its distance to a mean and the widest direction
-        of the covariance bound a density; only those that may count are computed.
+    def labels(self, columns: Floats) -> Ints:
+        """Return the component with the largest share of the density at each point, (n,)."""
+        return self._joint(columns, sums=False).labels
+
+    def _joint(self, columns: Floats, *, sums: bool) -> Joint:
+        # A kernel would read past the end.
+        p = self.means.shape[1]
+        if len(columns) != p:
+            raise ValueError(f"X has {len(columns)} columns, and the mixture was fitted to {p}.")
+        if len(self.means) > FEW:
+            return self._those_that_count(columns)
+        whiteners = np.ascontiguousarray(self.whiteners.transpose(0, 2, 1))
+        return Joint(
+            *backend().joint_densities(columns, self.peaks, self.means, whiteners, sums=sums)
+        )
+
+    def _those_that_count(self, columns: Floats) -> Joint:
+        """Return the same without what is negligible.
+
+        The distance of a point to a mean and the widest direction of the covariance bound a
+        density; only those that may count are computed.
         """
-        everyone = np.arange(len(Z))
-        if Z.size * len(self.means) <= TOGETHER:
-            whitened = (Z - self.means[:, None]) @ self.whiteners
-            squares = np.einsum("kij,kij->ki", whitened, whitened)
-            return Joint(self.peaks[:, None] - 0.5 * squares, np.zeros_like(everyone), everyone)
-        values = np.full((len(self.means), len(Z)), -np.inf)
+        n = columns.shape[1]
+        everyone = np.arange(n)
+        logs = np.full((len(self.means), n), -np.inf)
 
-        def fill(j: int, rows: Ints) -> None:
-            squares = _squares(Z.take(rows, axis=0), self.means[j], self.whiteners[j])
-            values[j, rows] = self.peaks[j] - 0.5 * squares
+        def fill(j: int, some: Ints) -> None:
+            apart = columns.take(some, axis=1) - self.means[j][:, None]
+            whitened = self.whiteners[j].T @ apart
+            logs[j, some] = self.peaks[j] - 0.5 * np.einsum("ij,ij->j", whitened, whitened)
 
-        most = self._bounds(Z)
-        first = most.argmax(axis=0)
-        for j in range(len(values)):
-            fill(j, np.flatnonzero(first == j))
-        near = most > values[first, everyone] - NOTHING
-        near[first, everyone] = False
+        most = self._bounds(columns)
+        labels = most.argmax(axis=0)
+        for j in range(len(logs)):
+            fill(j, np.flatnonzero(labels == j))
+        total = logs[labels, everyone]
+        near = most > total - NOTHING
+        near[labels, everyone] = False
         for j, some in enumerate(near):
             fill(j, np.flatnonzero(some))
-        return Joint(values, first, np.flatnonzero(near.any(axis=0)))
+        shared = np.flatnonzero(near.any(axis=0))
+        several = logs[:, shared]
+        labels[shared], largest = several.argmax(axis=0), several.max(axis=0)
+        total[shared] = largest + np.log(np.exp(several - largest).sum(axis=0))
+        return Joint(logs, total, labels)
 
     @cached_property
     def _bound(self) -> tuple[Floats, Floats]:
@@ -180,105 +140,50 @@ class Densities:
         at_middle = self.peaks - 0.5 * tightest * (apart**2).sum(axis=1)
         return middle, np.column_stack([tightest[:, None] * apart, at_middle, -0.5 * tightest])
 
-    def _bounds(self, Z: Floats) -> Floats:
+    def _bounds(self, columns: Floats) -> Floats:
         """Return what no log(share_j f_j(z)) exceeds but for rounding, (k, n)."""
         middle, factors = self._bound
-        n, p = Z.shape
-        terms = np.ones((n, p + 2))
-        apart = np.subtract(Z, middle, out=terms[:, :p])
-        np.einsum("ij,ij->i", apart, apart, out=terms[:, -1])
-        return np.asarray(factors @ terms.T)
+        p, n = columns.shape
+        terms = np.ones((p + 2, n))
+        apart = np.subtract(columns, middle[:, None], out=terms[:p])
+        np.einsum("ij,ij->j", apart, apart, out=terms[-1])
+        return np.asarray(factors @ terms)
 
 
 @dataclass(frozen=True)
-class PointsByTerm:
-    """Few points along few axes, with all that EM sums over them made once.
+class Kind:
+    """A kind of covariances, by its `code`."""
 
-    Sums of a step and distances are one matrix product, multiplied out.
+    code: int
 
-    Attributes
-    ----------
-    Z : (n, p) the points, centered, scaled to a mean variance of 1
-    terms : (1 + p + p (p + 1) / 2, n) of each point 1, z_a, and z_a z_b for a ≤ b
-    pairs : a and b of these products
-    """
+    def prior_points(self, p: int) -> int:
+        """Return how many points of the prior's covariance each one counts in."""
+        return p + 2 if self.code in (FULL, TIED) else 3
 
-    Z: Floats
-    terms: Floats
-    pairs: tuple[Ints, Ints]
+    def covariances(self, moments: Moments, prior: Floats) -> Floats:
+        """Return those of clusters with these moments, (k, p, p)."""
+        return shrink(moments, self.code, prior, self.prior_points(len(prior)))
 
-    @classmethod
-    def from_points(cls, Z: Floats) -> PointsByTerm:
-        """Make the terms of the points."""
-        a, b = np.triu_indices(Z.shape[1])
-        columns = Z.T
-        return cls(Z, np.vstack([np.ones((1, len(Z))), columns, columns[a] * columns[b]]), (a, b))
-
-    def moments(self, P: Floats, weights: Floats | None = None) -> Moments:
-        """From memberships P (k, n); `weights` (k, n) count points far out for less."""
-        sums = (P if weights is None else P * weights) @ self.terms.T
-        mass = np.maximum(sums[:, 0], LEAST)
-        sizes = mass if weights is None else np.maximum(P.sum(axis=1), LEAST)
-        k, p = len(P), self.Z.shape[1]
-        means = sums[:, 1 : 1 + p] / mass[:, None]
-        a, b = self.pairs
-        C = np.empty((k, p, p))
-        share = (mass / sizes)[:, None]
-        C[:, a, b] = C[:, b, a] = (
-            sums[:, 1 + p :] / sizes[:, None] - share * means[:, a] * means[:, b]
-        )
-        return Moments(sizes, means, C)
-
-    def squares(self, means: Floats, covariances: Floats) -> Floats:
-        """Squared distances (z - m)' C⁻¹ (z - m) to every mean, (k, n)."""
-        precision = np.linalg.inv(covariances)
-        a, b = self.pairs
-        quadratic = precision[:, a, b] * np.where(a == b, 1.0, 2.0)
-        linear = np.einsum("kab,kb->ka", precision, means)
-        constant = (linear * means).sum(axis=1)
-        squares = np.hstack([constant[:, None], -2 * linear, quadratic]) @ self.terms
-        return np.maximum(squares, 0.0, out=squares)
+    def parameters(self, k: int, p: int) -> int:
+        """Return the number of their parameters."""
+        pairs = p * (p + 1) // 2
+        return {FULL: k * pairs, TIED: pairs, DIAGONAL: k * p, SPHERICAL: k}[self.code]
 
 
-# Moments and the prior covariance → covariances (k, p, p) and the number of their parameters. Each
-# covariance counts a few points more that have the prior's, so that small clusters have one too.
-
-
-def _full(moments: Moments, prior: Floats) -> tuple[Floats, int]:
-    k, p = moments.means.shape
-    extra = p + 2
-    n = moments.sizes[:, None, None]
-    return (n * moments.covariances + extra * prior) / (n + extra), k * p * (p + 1) // 2
-
-
-def _diagonal(moments: Moments, prior: Floats) -> tuple[Floats, int]:
-    k, p = moments.means.shape
-    n = moments.sizes[:, None]
-    own = np.diagonal(moments.covariances, axis1=1, axis2=2)
-    return ((n * own + 3 * np.diag(prior)) / (n + 3))[:, :, None] * np.eye(p), k * p
-
-
-def _spherical(moments: Moments, prior: Floats) -> tuple[Floats, int]:
-    k, p = moments.means.shape
-    n = moments.sizes
-    own = np.trace(moments.covariances, axis1=1, axis2=2) / p
-    spread = (n * own + 3 * np.trace(prior) / p) / (n + 3)
-    return spread[:, None, None] * np.eye(p), k
-
-
-def _tied(moments: Moments, prior: Floats) -> tuple[Floats, int]:
-    k, p = moments.means.shape
-    extra, n = p + 2, moments.sizes.sum()
-    within = np.tensordot(moments.sizes, moments.covariances, axes=1)
-    return np.broadcast_to((within + extra * prior) / (n + extra), (k, p, p)), p * (p + 1) // 2
-
-
-COVARIANCES: dict[str, Callable[[Moments, Floats], tuple[Floats, int]]] = {
-    "spherical": _spherical,
-    "diagonal": _diagonal,
-    "tied": _tied,
-    "full": _full,
+COVARIANCES = {
+    "spherical": Kind(SPHERICAL),
+    "diagonal": Kind(DIAGONAL),
+    "tied": Kind(TIED),
+    "full": Kind(FULL),
 }
+
+
+def log_height(p: int, freedom: int = 0) -> float:
+    """Return the log density at the mean, for a covariance of 1; `freedom` 0: of a Gaussian."""
+    if freedom == 0:
+        return float(-0.5 * p * np.log(2 * np.pi))
+    height = gammaln((freedom + p) / 2) - gammaln(freedom / 2)
+    return float(height - 0.5 * p * np.log(freedom * np.pi))
 
 
 def common_covariance(start: Moments, flat: float) -> tuple[Floats, float]:
@@ -309,26 +214,11 @@ class Components(NamedTuple):
     @property
     def peaks(self) -> Floats:
         """(k,) log density of each Gaussian at its mean."""
-        p = self.means.shape[1]
         logdets = np.linalg.slogdet(self.covariances)[1]
-        return np.asarray(-0.5 * logdets - 0.5 * p * np.log(2 * np.pi))
+        return np.asarray(-0.5 * logdets + log_height(self.means.shape[1]))
 
     @property
     def densities(self) -> Densities:
         """What densities at points are computed from."""
         whiteners = _whiteners(self.covariances)
         return Densities(np.log(self.shares) + self.peaks, self.means, whiteners)
-
-    def log_joint(self, squares: Floats, freedom: float | None = None) -> Floats:
-        """log(share_j f_j(z)), (k, n), of Gaussians or Student's t with degrees of `freedom`.
-
-        `squares` (k, n) are the squared distances of the points to the means, in units of the
-        covariances.
-        """
-        p = self.means.shape[1]
-        constant = np.log(self.shares) + self.peaks
-        if freedom is None:
-            return np.asarray(constant[:, None] - 0.5 * squares)
-        constant += gammaln((freedom + p) / 2) - gammaln(freedom / 2)
-        constant += 0.5 * p * np.log(2 / freedom)
-        return np.asarray(constant[:, None] - 0.5 * (freedom + p) * np.log1p(squares / freedom))

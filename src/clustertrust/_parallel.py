@@ -7,12 +7,13 @@ import itertools
 import numbers
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import joblib
+import numpy as np
 import sklearn
 from joblib.parallel import SequentialBackend, ThreadingBackend
 from threadpoolctl import ThreadpoolController
@@ -60,6 +61,8 @@ def memory_budget() -> int:
 
 # Blocks in use or waiting; on more cores than this, one for each.
 AT_ONCE = 8
+# Columns of a large array that a thread fills at a time
+_COLUMNS = 2**15
 
 
 def blocks(n: int, bytes_per_row: int, *, largest: int = 1024) -> Iterator[slice]:
@@ -100,6 +103,17 @@ def map_blocks(
                 future.cancel()
 
 
+@contextmanager
+def _emptied(waiting: Iterator[Any]) -> Iterator[None]:
+    """Leave no part for other threads after an error: they end what they have begun."""
+    try:
+        yield
+    except BaseException:
+        for _ in waiting:
+            pass
+        raise
+
+
 class Team:
     """Threads that work through parts together, and live for one piece of work.
 
@@ -126,12 +140,46 @@ class Team:
         waiting = iter(parts)
 
         def work() -> None:
-            for part in waiting:
-                function(part)
+            with _emptied(waiting):
+                for part in waiting:
+                    function(part)
 
         workers = min(self._threads, len(parts))
-        for future in [self._pool.submit(work) for _ in range(workers)]:
-            future.result()
+        with _emptied(waiting):
+            for future in [self._pool.submit(work) for _ in range(workers)]:
+                future.result()
+
+    def full(self, shape: tuple[int, int], value: float, dtype: Any = None) -> Any:
+        """Return `np.full`, whose memory is handed over by the system to all threads at once."""
+        out = np.empty(shape, dtype=dtype)
+
+        def fill(columns: slice) -> None:
+            out[:, columns] = value
+
+        self.run(fill, [slice(low, low + _COLUMNS) for low in range(0, shape[1], _COLUMNS)])
+        return out
+
+
+def run_blocks(function: Callable[[Part], None], parts: Iterable[Part], threads: int) -> None:
+    """Call function(part) for each part by `threads` threads, in any order."""
+    parts = list(parts)
+    with Team(min(threads, len(parts))) as team:
+        team.run(function, parts)
+
+
+def stack_columns(columns: Sequence[Any], threads: int) -> Any:
+    """Return `np.column_stack` of vectors by several threads."""
+    n = len(columns[0])
+    out = np.empty((n, len(columns)), dtype=np.result_type(*columns))
+
+    def write(rows: slice) -> None:
+        for r, column in enumerate(columns):
+            out[rows, r] = column[rows]
+
+    # Few enough rows to stay in the cache
+    parts = (slice(low, low + _COLUMNS // 4) for low in range(0, n, _COLUMNS // 4))
+    run_blocks(write, parts, threads)
+    return out
 
 
 @functools.cache

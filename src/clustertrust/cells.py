@@ -15,13 +15,16 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from clustertrust._parallel import map_blocks, run_blocks
 from clustertrust._types import Floats, Ints
-from clustertrust.kernels import backend
+from clustertrust.kernels import _cupy_cells, backend
 
 __all__ = ["Cells", "meet"]
 
 # Labels below this are looked up in a table, larger ones by hashing.
 _LARGEST_TABLE = 2**16
+# Rows that one thread meets at a time, and more where there are very many.
+_ROWS, _PARTS = 2**14, 32
 
 
 def rename(labels: Ints) -> tuple[Ints, tuple[Ints, ...]]:
@@ -115,14 +118,19 @@ class Cells(Clusters):
     @cached_property
     def sizes(self) -> Floats:  # type: ignore[override]
         """(K,) points in each cluster of each run, integers."""
-        cell, run = np.nonzero(self.rows >= 0)
-        columns = self.start[run] + self.rows[cell, run]
-        return np.asarray(np.bincount(columns, self.counts[cell], int(self.start[-1])), np.float64)
+        # The first of each run are the points that it does not assign.
+        by_run = [
+            np.bincount(run + 1, self.counts, k + 1)[1:]
+            for run, k in zip(self.rows.T, self.n_clusters, strict=True)
+        ]
+        return np.concatenate([np.zeros(0), *by_run])
 
     @cached_property
     def order(self) -> Ints:
         """(n,) the points sorted by cell, those of one cell in the order they came in."""
-        return np.argsort(self.cell_of, kind="stable")
+        # Two bytes are sorted digit by digit, in O(n).
+        few = len(self.counts) <= 2**16
+        return np.argsort(self.cell_of.astype(np.uint16) if few else self.cell_of, kind="stable")
 
     @cached_property
     def bounds(self) -> Ints:
@@ -160,7 +168,51 @@ def meet(labels: Ints) -> Cells:
     >>> cells.cell_of.tolist(), cells.counts.tolist()
     ([0, 0, 1, 2], [2, 1, 1])
     """
-    codes, names = rename(labels)
-    cell_of, first = backend().meet(codes)
+    return meet_runs(labels, 1)
+
+
+def meet_runs(labels: Ints, threads: int) -> Cells:
+    """Return the same by several threads: the same cells for any number of them."""
+    cell_of, first = meet_rows(labels, threads)
+    # Cells count up by first appearance, so clusters appear first in the same order among them.
+    rows, names = rename(labels[first])
     counts = np.bincount(cell_of, minlength=first.size)
-    return Cells(rows=codes[first], cell_of=cell_of, counts=counts, names=names)
+    return Cells(rows=rows, cell_of=cell_of, counts=counts, names=names)
+
+
+def meet_rows(labels: Ints, threads: int) -> tuple[Ints, Ints]:
+    """Return the cell of each row of labels (n, R), and the first row of each cell.
+
+    Threads meet parts of the rows, whose cells are then met in the order of the parts: cells count
+    up by first appearance, as in one go.
+    """
+    n = len(labels)
+    size = max(_ROWS, -(-n // _PARTS))
+    if threads == 1 or n <= size:
+        of, first = backend().meet(labels)
+        return of, first
+    parts = [slice(low, min(low + size, n)) for low in range(0, n, size)]
+    found = list(map_blocks(lambda part: backend().meet(labels[part]), iter(parts), threads))
+    firsts = np.concatenate(
+        [part.start + first for part, (_, first) in zip(parts, found, strict=True)]
+    )
+    above, first = backend().meet(labels[firsts])
+    ends = np.cumsum([0, *(len(first) for _, first in found)])
+    cell_of = np.empty(n, dtype=np.int64)
+
+    def write(i: int) -> None:
+        np.take(above[ends[i] : ends[i + 1]], found[i][0], out=cell_of[parts[i]])
+
+    run_blocks(write, range(len(parts)), threads)
+    return cell_of, firsts[first]
+
+
+def meet_on_gpu(labels: Ints) -> Cells:
+    """Return the same cells, found on the GPU."""
+    found = _cupy_cells.meet(labels)
+    if found is None:
+        return meet(labels)
+    cell_of, first = found
+    # Cells count up by first appearance, so clusters appear first in the same order among them.
+    rows, names = rename(labels[first])
+    return Cells(rows, cell_of, np.bincount(cell_of, minlength=first.size), names)

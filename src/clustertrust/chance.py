@@ -3,8 +3,8 @@
 Half of the median, the rule without it, keeps most points of any data, of noise too. Here data
 without clusters are drawn that have the covariance of the points, clustered and scored as the fit
 was; what 95 % of their points do not exceed is chance. Of the two kinds of such data, a Gaussian
-and a box along the principal axes, the one that scores higher counts. Skewed and bent shapes score
-higher than both: see experiments/research/chance.
+with columns as skewed as those of the data and a box along the principal axes, the one that scores
+higher counts. Bent shapes score higher than both: see experiments/research/chance.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from clustertrust.scoring.model import Model
 from clustertrust.scoring.settings import Settings
 from clustertrust.surrogates.drawn import SAMPLE, Surrogates, score_surrogates, seeded
 from clustertrust.surrogates.families import DEFAULT, build_draws
+from clustertrust.surrogates.skewed import skewed_gaussian
 
 # The share of points of data without clusters that chance is not exceeded by
 LEVEL = 0.95
@@ -38,8 +39,10 @@ QUANTILES = 101
 # Data sets drawn of each kind, runs on each, and of each clusterer of a list. More of them barely
 # change the level.
 DRAWS, RUNS, RUNS_A_METHOD = 3, 10, 2
-# The same where a run takes long: clusterers other than k-means, and second opinions
-FEW_DRAWS, FEW_RUNS, FEW_OPINIONS = 2, 4, 1
+# The same where a run takes long: clusterers other than k-means. With second opinions one of each
+# kind keeps as little of noise, and as much of clusters.
+FEW_POINTS, FEW_DRAWS, FEW_RUNS = 700, 2, 4
+DRAWS_WITH_OPINIONS, FEW_OPINIONS = 1, 1
 
 
 def chance_of(X: Any, recipe: Recipe, model: Model) -> Chance | None:
@@ -57,10 +60,10 @@ def chance_of(X: Any, recipe: Recipe, model: Model) -> Chance | None:
     if sparse.issparse(X) or k < 2 or entropy is None:
         return None
     n = len(X)
-    size = min(MOST_POINTS, max(POINTS, POINTS_A_CLUSTER * k))
+    is_fast = all(method.clusterer.in_step for method in recipe.methods)
+    size = min(MOST_POINTS, max(POINTS if is_fast else FEW_POINTS, POINTS_A_CLUSTER * k))
     if n > size:
         X = X[np.sort(seeded(entropy, SAMPLE, 0).choice(n, size, replace=False))]
-    is_fast = all(method.clusterer.in_step for method in recipe.methods)
     most = max(RUNS if is_fast else FEW_RUNS, RUNS_A_METHOD * len(recipe.methods))
     runs = Runs(
         min(ensemble.n_runs, most),
@@ -70,8 +73,10 @@ def chance_of(X: Any, recipe: Recipe, model: Model) -> Chance | None:
     recipe = replace(recipe, runs=runs, verbose=False)
     fusion = _with_few_opinions(model.scoring.fusion)
     settings = Settings(recipe, replace(model.scoring, geometry=geometry, fusion=fusion))
-    draws = DRAWS if is_fast and not fusion.uses_opinions else FEW_DRAWS
-    return Chance(partial(_level, X, settings, entropy, draws))
+    draws = DRAWS if is_fast else FEW_DRAWS
+    if fusion.uses_opinions:
+        draws = DRAWS_WITH_OPINIONS
+    return Chance(partial(chance_level, X, settings, entropy, draws))
 
 
 def _with_few_opinions(fusion: Fusion) -> Fusion:
@@ -83,7 +88,7 @@ def _with_few_opinions(fusion: Fusion) -> Fusion:
     return few
 
 
-def _level(X: Array, settings: Settings, entropy: int, n_draws: int) -> NullScores | None:
+def chance_level(X: Array, settings: Settings, entropy: int, n_draws: int) -> NullScores | None:
     """Return the level, rounded up to two digits, and quantiles of the scores of the kind that it
     comes from; None if surrogates cannot be clustered.
     """
@@ -92,6 +97,7 @@ def _level(X: Array, settings: Settings, entropy: int, n_draws: int) -> NullScor
             # They would be about data that nobody has seen.
             warnings.simplefilter("ignore")
             draws, _ = build_draws(X, DEFAULT)
+            draws["gaussian"] = skewed_gaussian(X)
             scored = score_surrogates(Surrogates(X, draws, n_draws, entropy), [settings])
     except Exception:
         # The clusterer may be anybody's, and made for their data alone.

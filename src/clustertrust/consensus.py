@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clustertrust._types import Bools, Floats, Ints
+from clustertrust._types import Floats, Ints
 from clustertrust.cells import Cells, Clusters
-from clustertrust.matching import Matchings, tally
+from clustertrust.kernels import backend
+from clustertrust.matching import Matchings
 
 
 @dataclass(frozen=True)
@@ -21,11 +22,13 @@ class Votes:
     labels : (m,) consensus label, -1 where no run has a vote
     votes : (m, k) share of the runs that count voting for each label; rows may sum below 1
     strength : (m,) share of the consensus label
+    second : (m,) label with the second most votes; -1: no other has any
     """
 
     labels: Ints
     votes: Floats
     strength: Floats
+    second: Ints
 
 
 def count_votes(
@@ -34,36 +37,17 @@ def count_votes(
     """Let each run vote for the reference's cluster that its own is matched to.
 
     The most votes win. A tie for the first place goes to the reference's own label; where the
-    reference does not assign the row, to the vote of the run that agrees most with it. `runs` (m,)
-    is the number of runs that count.
+    reference does not assign the row, to the leader that the run votes for which agrees most with
+    the reference and votes for one: neither names nor the order of rows have a part in it. `runs`
+    (m,) is the number of runs that count.
     """
-    partners = matchings.partners(rows, reference)
-    counts = tally(partners, max(1, int(cells.n_clusters[reference])))
-    labels = counts.argmax(axis=1)
-    most = counts.max(axis=1)
-    own = rows[:, reference]
-    leaders = counts == most[:, None]
-    tied = (leaders.sum(axis=1) > 1) & (most > 0)
-    labels[tied] = own[tied]
-    alone = np.flatnonzero(tied & (own < 0))
     by_agreement = np.argsort(-matchings.agreement[reference], kind="stable")
-    labels[alone] = _first_leader(partners[np.ix_(alone, by_agreement)], leaders[alone])
-    # No run assigns the row: 0/0 is NaN
-    with np.errstate(invalid="ignore"):
-        votes = counts / runs[:, None]
-        strength = votes[np.arange(len(rows)), labels]
-    return Votes(np.where(most > 0, labels, -1), votes, strength)
-
-
-def _first_leader(votes: Ints, leaders: Bools) -> Ints:
-    """Of the `leaders` (m, k) of each row the one that the first run votes for that votes for any.
-
-    `votes` (m, R) are in the order of the runs, the run most like the reference first. A run votes
-    once, so that this settles every tie, and neither names nor the order of rows have a part in it.
-    """
-    rows = np.arange(len(votes))
-    leads = (votes >= 0) & leaders[rows[:, None], votes]
-    return np.asarray(votes[rows, leads.argmax(axis=1)])
+    partners = np.ascontiguousarray(matchings.to[:, :, reference])
+    k = max(1, int(cells.n_clusters[reference]))
+    votes, labels, second, strength = backend().vote(
+        rows, partners, reference, by_agreement, runs, k
+    )
+    return Votes(labels, votes, strength, second)
 
 
 def runner_up(votes: Floats, labels: Ints) -> Ints:

@@ -11,11 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from clustertrust._devices import refuse_gpu, resolve_device, to_host
+from clustertrust._devices import (
+    holding,
+    refuse_gpu,
+    resolve_device,
+    resolve_on_workers,
+    to_host,
+)
 from clustertrust._fitted import FittedScores
 from clustertrust._parallel import memory_budget, one_blas_thread
-from clustertrust._validation.frames import is_dask, is_frame
-from clustertrust._validation.points import check_matrix
+from clustertrust._validation.frames import is_dask, is_frame, is_source
+from clustertrust._validation.points import check_matrix, warn_of_distances
 from clustertrust.chance import chance_of
 from clustertrust.distances.metrics import as_metric
 from clustertrust.distances.mixed import as_mixed, check_table
@@ -25,20 +31,17 @@ from clustertrust.ensemble.clusterers import CLUSTERERS, Clusterer
 from clustertrust.ensemble.labels import in_order_of
 from clustertrust.ensemble.record import Ensemble, as_ensemble
 from clustertrust.ensemble.runs import Runs
-from clustertrust.files.sources import Source
-from clustertrust.files.tables import open_source
 from clustertrust.fusion import FUSIONS
 from clustertrust.geometry.base import Geometry
 from clustertrust.results import Confidence, frame_of
 from clustertrust.scoring.convergence import build_until_converged
 from clustertrust.scoring.model import Silhouettes, build_model
 from clustertrust.scoring.settings import Scoring, Settings
-from clustertrust.streaming.dask_passes import DaskReader, score_on_dask
-from clustertrust.streaming.passes import BlockReader, reader_of
-from clustertrust.streaming.stream import collect, fit_stream
-from clustertrust.tables import warn_of_columns, warn_of_distances
+
+# What few fits need is loaded where it is used: data in files, in blocks and on Dask, and tables.
 
 
+@holding()
 def confidence(
     X: Any,
     labels: Any,
@@ -59,8 +62,8 @@ def confidence(
     ----------
     X : (n, d) array, CSR matrix or frame; (n, n) distances, values of a kernel or weights of links
         The points. For a Dask array or frame, the fields of the result are Dask arrays, and
-        `geometry` must be "rms" or "centroid". An (n, n) matrix is declared by
-        `metric="precomputed"`, `Kernel("precomputed")` or `Graph(weights=True)`; with
+        `geometry` must be "rms" or "centroid", or "exact" on workers with GPUs. An (n, n) matrix is
+        declared by `metric="precomputed"`, `Kernel("precomputed")` or `Graph(weights=True)`; with
         `geometry="graph"` it may be sparse: distances to neighbours, or weights of links.
     labels : Ensemble, list of R label vectors, or array or DataFrame of shape (n, R)
         The partitions, at least two. Labels can be of any kind; noise and missing values mean that
@@ -89,7 +92,9 @@ def confidence(
     # All parameters by name.
     scoring = Scoring.from_params(locals())
     if is_dask(X):
-        refuse_gpu(device)
+        from clustertrust.streaming.dask_passes import score_on_dask
+
+        scoring = scoring.on(resolve_on_workers(device))
         return score_on_dask(X, as_ensemble(labels, at_least=2, of_dask=True), scoring)
     scoring = scoring.on(resolve_device(device, X))
     X = to_host(X)
@@ -158,9 +163,10 @@ class CAKE(FittedScores):
         ``Metric("gower", {"categorical": [columns]})`` for columns of numbers that are categories;
         "precomputed" if X holds distances, dense or, for "leiden", "spectral" and "hdbscan", a
         sparse graph of neighbours. "agglomerative" has average linkage then.
-    normalization : {"clip", "affine"}
-        How mean minus spread of the silhouettes becomes S̃ in [0, 1]: cut off at 0, or mapped by
-        (x + 1) / 2.
+    normalization : {"clip", "affine", "smooth"}
+        How silhouettes become S̃ in [0, 1]. "clip", "affine": their mean minus their spread, cut
+        off at 0, or mapped by (x + 1) / 2. "smooth": the mean alone, cut off so gently that all
+        points keep their order; for runs that are meant to differ.
     agreement : {"matching", "jaccard", "element-centric", "reference"}
         When two runs agree on a point. "matching": if the best matching pairs its two clusters.
         "jaccard", "element-centric": in proportion to the overlap of its two clusters, as a share
@@ -181,11 +187,12 @@ class CAKE(FittedScores):
         occasional line.
     device : {"auto", "cpu", "cuda", "cuda-double"}
         Where the kernels run. "cuda": on an NVIDIA GPU, by CuPy (``pip install
-        "clustertrust[gpu]"``): runs of k-means, and silhouettes by exact distances, centres or
-        named kernels. Distances are computed in single precision and summed without rounding;
-        "cuda-double" computes them in double precision. Everything else runs on the CPU. "auto": on
-        the GPU if X is already there (CuPy arrays, torch tensors), otherwise on the CPU. Results
-        are always NumPy arrays.
+        "clustertrust[gpu]"``): runs of k-means, silhouettes by exact distances, centres or named
+        kernels, and scores with their errors. Distances are computed in single precision and summed
+        without rounding; "cuda-double" computes them in double precision. Everything else runs on
+        the CPU. "auto": on the GPU if X is already there (CuPy arrays, torch tensors), otherwise on
+        the CPU. Results are always NumPy arrays. For Dask data the blocks are scored on the GPUs of
+        the workers, and `geometry="exact"` is possible.
 
     Attributes
     ----------
@@ -270,6 +277,7 @@ class CAKE(FittedScores):
         self.device = device
         self.verbose = verbose
 
+    @holding()
     def fit(self, X: Any, y: Any = None) -> CAKE:
         """Cluster X `n_runs` times and score every point.
 
@@ -296,25 +304,28 @@ class CAKE(FittedScores):
         settings = Settings.from_estimator(self)
         settings.recipe.check_place(X)
         if is_dask(X):
-            refuse_gpu(self.device)
-            return self._fit_stream(DaskReader(X), settings.on("cpu"))
+            return self._fit_stream(X, settings.on_workers(resolve_on_workers(self.device)))
         settings = settings.on(resolve_device(self.device, X))
         X = to_host(X)
-        if isinstance(X, str | Path | Source | np.memmap) and not settings.recipe.needs_all:
-            source = open_source(X)
-            if source.n_bytes > memory_budget():
+        is_stored = isinstance(X, str | Path | np.memmap) or is_source(X)
+        if is_stored and not settings.recipe.needs_all:
+            from clustertrust.files.tables import open_source
+
+            X = open_source(X)
+        if is_source(X):
+            if X.n_bytes > memory_budget():
                 refuse_gpu(self.device)
-                return self._fit_stream(
-                    reader_of(source, settings.recipe.runs.n_runs, self.n_jobs, self.verbose),
-                    settings,
-                )
-            X = source.load()
+                return self._fit_stream(X, settings)
+            X = X.load()
         frame, names = frame_of(X), list(X.columns) if is_frame(X) else []
         X = self._check(X, settings)
         settings.check_points(X)
         if not settings.recipe.needs_all:
-            warn_of_columns(X, names)
             warn_of_distances(X)
+            if names:
+                from clustertrust.tables import warn_of_columns
+
+                warn_of_columns(X, names)
         # Once for all: setting it for each part takes as long as clustering little data.
         with one_blas_thread:
             ensemble, silhouettes = self._build(X, settings)
@@ -348,13 +359,20 @@ class CAKE(FittedScores):
             return build_until_converged(X, settings)
         return build_runs(X, settings.recipe), None
 
-    def _fit_stream(self, reader: BlockReader, settings: Settings) -> CAKE:
+    def _fit_stream(self, X: Any, settings: Settings) -> CAKE:
         """Fit data that are larger than memory or on other machines."""
-        streamed = fit_stream(reader, settings)
-        if isinstance(reader, DaskReader):
+        from clustertrust.streaming.dask_passes import DaskReader
+        from clustertrust.streaming.passes import reader_of
+        from clustertrust.streaming.stream import collect, fit_stream
+
+        reader: Any = DaskReader(X) if is_dask(X) else None
+        if reader is not None:
+            streamed = fit_stream(reader, settings)
             fields = reader.score_blocks(streamed.scorer)
             scored = streamed.model.confidence(**fields, numbered=True, chance=streamed.chance)
         else:
+            reader = reader_of(X, settings.recipe.runs.n_runs, self.n_jobs, self.verbose)
+            streamed = fit_stream(reader, settings)
             scored = collect(streamed, reader)
         self._keep(streamed.built.sample.X, streamed.model, scored)
         self._set_columns(reader.n_features, reader.columns)

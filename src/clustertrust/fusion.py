@@ -25,7 +25,7 @@ def product(c: Floats, g: Floats) -> Floats:
 def harmonic(c: Floats, g: Floats) -> Floats:
     """2 c g / (c + g), Eq. (8b), and 0 where c = g = 0, its limit. NaN stays NaN."""
     total = c + g
-    return np.divide(2 * c * g, total, out=np.zeros_like(total), where=total != 0)
+    return 2 * c * g / np.where(total == 0, 1.0, total)
 
 
 def refined(c: Floats, g: Floats, p: Floats) -> Floats:

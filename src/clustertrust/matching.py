@@ -9,17 +9,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 
+from clustertrust._parallel import map_blocks
 from clustertrust._types import Array, Floats, Ints
 from clustertrust._validation.labels import check_label_vector, with_nothing
 from clustertrust._validation.rows import check_same_length
-from clustertrust.cells import Clusters
+from clustertrust.cells import Cells, Clusters
 from clustertrust.kernels import backend
 
 # Contingency tables held at once
 _TABLE_BYTES = 2**26
+# From here on threads count them.
+_MANY_CELLS = 2**12
 
 
-def contingency_tables(cells: Clusters) -> Iterator[tuple[int, Ints, Ints]]:
+def contingency_tables(cells: Clusters, threads: int = 1) -> Iterator[tuple[int, Ints, Ints]]:
     """Yield (r, others, M) with M[t, a, b] the points in cluster a of run r and b of run others[t],
     Eq. (4).
 
@@ -27,12 +30,21 @@ def contingency_tables(cells: Clusters) -> Iterator[tuple[int, Ints, Ints]]:
     counted.
     """
     k = cells.n_clusters
-    for r in range(cells.n_runs - 1):
-        widest = int(k[r + 1 :].max())
-        at_once = max(1, _TABLE_BYTES // max(1, 8 * int(k[r]) * widest))
-        for low in range(r + 1, cells.n_runs, at_once):
-            others = np.arange(low, min(low + at_once, cells.n_runs))
-            yield r, others, cells.contingencies(r, others, int(k[r]), widest)
+
+    def jobs() -> Iterator[tuple[int, Ints, int]]:
+        for r in range(cells.n_runs - 1):
+            widest = int(k[r + 1 :].max())
+            at_once = max(1, _TABLE_BYTES // max(1, threads * 8 * int(k[r]) * widest))
+            for low in range(r + 1, cells.n_runs, at_once):
+                yield r, np.arange(low, min(low + at_once, cells.n_runs)), widest
+
+    def count(job: tuple[int, Ints, int]) -> tuple[int, Ints, Ints]:
+        r, others, widest = job
+        return r, others, cells.contingencies(r, others, int(k[r]), widest)
+
+    # Little work is done before other threads have started.
+    many = isinstance(cells, Cells) and len(cells.counts) > _MANY_CELLS
+    return map_blocks(count, jobs(), threads if many else 1)
 
 
 def best_match(table: Ints) -> Ints:
@@ -84,14 +96,14 @@ class Matchings:
         return np.stack([partners[r][run] for r, run in enumerate(rows.T)]).T
 
 
-def match_runs(cells: Clusters) -> Matchings:
+def match_runs(cells: Clusters, threads: int = 1) -> Matchings:
     """Match each pair of runs once (Eq. 5); the inverse serves the other direction."""
     R = cells.n_runs
     to = np.full((R, int(cells.n_clusters.max(initial=1)), R), -2, dtype=np.int32)
     agreement = np.eye(R)
     for r, k in enumerate(cells.n_clusters):
         to[r, :k, r] = np.arange(k)
-    for r, others, tables in contingency_tables(cells):
+    for r, others, tables in contingency_tables(cells, threads):
         match, settled = backend().strict_matches(tables, cells.n_clusters[others])
         for t in np.flatnonzero(~settled):
             match[t] = best_match(tables[t, :, : cells.n_clusters[others[t]]])

@@ -7,7 +7,7 @@ the consensus; the second opinion on a point is the share of them that give it t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,11 +15,12 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
+from clustertrust._mixtures import memberships
 from clustertrust._parallel import blocks, count_threads, map_blocks
 from clustertrust._types import Floats, Ints
 from clustertrust.distances.metrics import EUCLIDEAN, Metric
 from clustertrust.ensemble.clusterers import CLUSTERERS
-from clustertrust.ensemble.placing import Placer, place
+from clustertrust.ensemble.placing import KnownNear, Placer, place
 from clustertrust.ensemble.recipe import Recipe
 from clustertrust.ensemble.running import run_all
 from clustertrust.ensemble.runs import Runs
@@ -34,6 +35,8 @@ METHODS_BY_DISTANCE = ("kmedoids", "agglomerative", "spectral")
 MOST_POINTS, POINTS_A_CLUSTER = 500, 10
 # Rows that a thread places at a time.
 BLOCK_ROWS = 8_192
+# Points whose means are taken for the middles of clusters.
+MIDDLE_POINTS = 10_000
 
 
 @dataclass(frozen=True)
@@ -53,11 +56,16 @@ class Opinions:
     n_labels: int
     n_jobs: int | None = None
 
-    def votes(self, X: Any) -> Floats:
-        """Return the share of the runs that give each label: (n, n_labels)."""
+    def votes(self, X: Any, labels: Ints) -> Floats:
+        """Return the share of the runs that give each label: (n, n_labels).
+
+        `labels` (n,) are those of the consensus; they save time with many points.
+        """
+        near = self._near(X, labels)
 
         def of_rows(rows: slice) -> Floats:
-            named = _translate(place(self.placers, X[rows]), self.names)
+            placed = place(self.placers, X[rows]) if near is None else near(rows)
+            named = _translate(placed, self.names)
             # One more for those without a label
             at = np.arange(len(named))[:, None] * (self.n_labels + 1) + named + 1
             counts = np.bincount(at.ravel(), minlength=len(named) * (self.n_labels + 1))
@@ -66,6 +74,18 @@ class Opinions:
         some = blocks(X.shape[0], 8 * (X.shape[1] + MOST_POINTS), largest=BLOCK_ROWS)
         parts = map_blocks(of_rows, some, count_threads(self.n_jobs))
         return np.concatenate([np.empty((0, self.n_labels)), *parts])
+
+    def _near(self, X: Any, labels: Ints) -> Callable[[slice], Ints] | None:
+        """Return what places rows of X by the middles of the consensus clusters; None: nothing."""
+        n = len(labels)
+        if n <= BLOCK_ROWS or not isinstance(X, np.ndarray):
+            return None
+        # Any point may be a center; the mean of some members is in the middle of all.
+        some = slice(None, None, max(1, n // MIDDLE_POINTS))
+        P = memberships(labels[some], np.arange(self.n_labels))
+        centers = P @ X[some] / np.maximum(P.sum(axis=1), 1)[:, None]
+        known = KnownNear(self.placers, centers)
+        return lambda rows: known.place(X[rows], labels[rows])
 
     def of(self, X: Any, labels: Ints) -> tuple[Floats, Ints]:
         """Return the share of the runs that give each point its label, and the label most give.
@@ -76,7 +96,7 @@ class Opinions:
         own = np.maximum(labels, 0)
         if not self.placers:
             return np.where(labels >= 0, 1.0, 0.0), labels
-        votes = self.votes(X)
+        votes = self.votes(X, labels)
         everyone = np.arange(len(own))
         share = np.where(labels >= 0, votes[everyone, own], 0.0)
         choice = np.where(votes.max(axis=1) > 0, votes.argmax(axis=1), -1)
@@ -141,8 +161,9 @@ def gather_opinions(
         {
             "clusterer": chosen,
             "n_clusters": k,
-            # A run that is left out places no point; its model does, below.
-            "n_runs": Runs(count, on_failure="drop"),
+            # One run is a second opinion, though no ensemble. A run that is left out places no
+            # point; its model does, below.
+            "n_runs": Runs(max(count, 2), on_failure="drop"),
             "resample": resample,
             "metric": metric,
             "n_jobs": n_jobs,

@@ -13,7 +13,7 @@ A uniform component for noise: J. D. Banfield and A. E. Raftery, Biometrics 49 (
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -22,12 +22,14 @@ import pandas as pd
 from scipy import sparse
 from scipy.special import expit, gammaincinv
 
+from clustertrust._balls import balls_of_densities
 from clustertrust._errors import ParameterError
 from clustertrust._mixtures import (
     COVARIANCES,
     Components,
+    Densities,
     Joint,
-    PointsByDifference,
+    Moments,
     common_covariance,
     memberships,
 )
@@ -37,6 +39,8 @@ from clustertrust._validation.arguments import MOST, check_count
 from clustertrust._validation.points import check_matrix
 from clustertrust._validation.rows import check_same_length
 from clustertrust.ensemble.labels import read_labels
+from clustertrust.kernels import backend
+from clustertrust.kernels.rules import NOTHING
 
 __all__ = ["persistence"]
 
@@ -85,15 +89,24 @@ class Refinement:
         """
         own = _positions(self.clusters, labels)
         steps = [(components.densities, noise) for components, noise in self.steps]
+        near = None if len(own) <= BLOCK_ROWS else self._near(steps)
 
         def of_rows(rows: slice) -> Floats:
-            Z = (np.asarray(X[rows], dtype=np.float64) - self.center) @ self.axes
-            some = np.flatnonzero(own[rows] >= 0)
-            kept = np.zeros(len(Z))
+            columns = self.axes.T @ (np.asarray(X[rows], dtype=np.float64) - self.center).T
+            mine = own[rows]
+            kept = np.zeros(len(mine))
+            some = np.flatnonzero(mine >= 0)
+            if near is not None:
+                centers, radii = near
+                is_sure = np.linalg.norm(columns - centers[mine].T, axis=0) < radii[mine]
+                kept[is_sure & (mine >= 0)] = len(steps)
+                some = np.flatnonzero(~is_sure & (mine >= 0))
+            if len(some) < len(mine):
+                columns, mine = columns[:, some], mine[some]
             for densities, noise in steps:
-                joint = densities.log_joint(Z)
+                joint = densities.log_joint(columns)
                 total = _log_total(joint, self.background, noise)
-                kept[some] += np.exp(joint.logs[own[rows][some], some] - total[some])
+                kept[some] += np.exp(joint.logs[mine, np.arange(len(mine))] - total)
             return np.minimum(kept / len(self.steps), 1.0)
 
         each = 8 * (2 * self.axes.shape[0] + 3 * len(self.clusters))
@@ -101,6 +114,16 @@ class Refinement:
         with one_thread():
             parts = list(map_blocks(of_rows, some_rows, threads))
         return np.concatenate([np.empty(0), *parts])
+
+    def _near(self, steps: Sequence[tuple[Densities, float]]) -> tuple[Floats, Floats]:
+        """Return centers and radii (k,) within which each component keeps its points."""
+        centers = self.steps[0].components.means
+        radii = np.full(len(centers), np.inf)
+        for densities, noise in steps:
+            rival = self.background + _log_odds(noise)
+            labels, own = balls_of_densities(densities, centers, ahead=NOTHING, rival=rival)
+            radii = np.where(labels == np.arange(len(radii)), np.minimum(radii, own), 0.0)
+        return centers, radii
 
 
 def _positions(clusters: Ints, labels: Ints) -> Ints:
@@ -111,10 +134,14 @@ def _positions(clusters: Ints, labels: Ints) -> Ints:
 
 def _log_total(joint: Joint, background: float, noise: float) -> Floats:
     """log(Σ f_j + w b / (1 - w)) from log f_j, log b and the noise's share w < 1."""
-    total = joint.total()
     if noise == 0:
-        return total
-    return np.asarray(np.logaddexp(total, background + np.log(noise) - np.log1p(-noise)))
+        return joint.total
+    return np.asarray(np.logaddexp(joint.total, background + _log_odds(noise)))
+
+
+def _log_odds(noise: float) -> float:
+    """log(w / (1 - w)) of the noise's share w < 1; -inf without noise."""
+    return float(np.log(noise) - np.log1p(-noise)) if noise > 0 else -np.inf
 
 
 def _posterior(joint: Joint, background: float, noise: float) -> Floats:
@@ -205,28 +232,32 @@ def refine(X: Array, labels: Ints, n_steps: int = STEPS, mistaken: float = MISTA
         X, labels = X[drawn], labels[drawn]
     with one_thread():
         center, axes = _principal_axes(X)
-        Z = (X - center) @ axes
+        columns = axes.T @ (X - center).T
         clusters = np.unique(labels[labels >= 0])
         P = memberships(labels, clusters)
-        points = PointsByDifference(Z)
-        prior, floor = common_covariance(points.moments(P), FLAT)
+        prior, floor = common_covariance(_moments(columns, P), FLAT)
         # As wide as the data, and where they hardly vary as wide as the prior makes a cluster of
         # mean size there, so that such directions speak neither for noise nor against it. An edge
         # has a variance of edge² / 12.
-        extra = Z.shape[1] + 2
+        extra = len(columns) + 2
         least = 12 * floor * extra / (P.sum() / len(clusters) + extra)
-        background = -0.5 * float(np.log(np.ptp(Z, axis=0) ** 2 + least).sum())
+        background = -0.5 * float(np.log(np.ptp(columns, axis=1) ** 2 + least).sum())
         steps = []
         for _ in range(n_steps):
-            moments = points.moments(P)
-            covariances, _ = COVARIANCES["full"](moments, prior)
+            moments = _moments(columns, P)
+            covariances = COVARIANCES["full"].covariances(moments, prior)
             components = Components.from_moments(moments, covariances)
-            joint = components.densities.log_joint(Z)
+            joint = components.densities.log_joint(columns)
             ratios = np.exp(np.minimum(background - _log_total(joint, background, 0.0), 600.0))
             noise = _bounded(noise_weight(ratios), components, background, mistaken)
             P = _posterior(joint, background, noise)
             steps.append(Step(components, noise))
     return Refinement(center, axes, clusters, background, tuple(steps))
+
+
+def _moments(columns: Floats, P: Floats) -> Moments:
+    """Return the moments of clusters with memberships P (k, n) in points (p, n)."""
+    return Moments(*backend().mixture_moments(columns, P))
 
 
 def check_dense(X: Any, fusion: str) -> None:

@@ -115,7 +115,7 @@ AGREEMENTS: dict[str, Callable[[Clusters, Matchings, Ints], Floats]] = {
     "reference": reference_sums,
 }
 # Those that need no matching, and so no equal number of clusters
-_OVERLAPS = ("element-centric", "jaccard")
+OVERLAPS = ("element-centric", "jaccard")
 UNASSIGNED = ("disagree", "skip")
 
 
@@ -139,7 +139,8 @@ class Stability:
 
 def pairs(runs: Array) -> Floats:
     """R (R - 1) / 2."""
-    return np.asarray(runs * (runs - 1) / 2.0)
+    halves: Floats = runs * (runs - 1) / 2.0
+    return halves
 
 
 def stability(
@@ -163,7 +164,7 @@ def stability(
 def hint_at_jaccard(cells: Clusters, agreement: str) -> None:
     """Warn once if matching must leave clusters without a partner."""
     k = cells.n_clusters[cells.n_clusters > 0]
-    if agreement not in _OVERLAPS and k.size and k.min() < k.max():
+    if agreement not in OVERLAPS and k.size and k.min() < k.max():
         warn_user(
             Message(
                 f"The runs have between {k.min()} and {k.max()} clusters, and a cluster without a "

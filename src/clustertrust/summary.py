@@ -183,13 +183,13 @@ def _differences(at: Cut, test: Tested, k: int) -> list[str]:
         some = at.share > NO_STRUCTURE
         if some and not test.structured:
             differences.append(
-                f"{at.share:.0%} of the rows score above chance, but the data as a whole do not "
-                "stand out from one cloud. Look at the clusters before you rely on them"
+                f"{at.share:.0%} of the rows score above chance, but data without clusters score "
+                "as high on the whole. Look at the clusters before you rely on them"
             )
         elif test.structured and not some:
             differences.append(
-                "the data as a whole stand out from one cloud, but almost no row scores above "
-                f"chance. There may be clusters, but not these {k}"
+                "on the whole the data score higher than data without clusters, but almost no row "
+                f"scores above chance. There may be clusters, but not these {k}"
             )
     best = getattr(test, "best", None)
     if best is not None and best not in (1, k) and k not in test.plausible:  # type: ignore[attr-defined]

@@ -18,7 +18,7 @@ from sklearn.utils.extmath import row_norms
 from clustertrust._dask import open_client, results
 from clustertrust._types import Array, Floats, Ints
 from clustertrust.cells import Cells, Clusters, meet
-from clustertrust.distances.dissimilarity import ROUNDING, cluster_moments
+from clustertrust.distances.moments import ROUNDING, cluster_moments
 from clustertrust.records import Record
 
 

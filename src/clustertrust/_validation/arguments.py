@@ -25,8 +25,10 @@ def warn_user(message: str | Message, category: type[Warning] = UserWarning) -> 
 
     A :class:`Message` names parameters, which the command shows as its options.
     """
+    # A function of ours that a context manager decorates is called from contextlib.
+    ours = ("clustertrust", "contextlib")
     frame, level = inspect.currentframe(), 1
-    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == "clustertrust":
+    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] in ours:
         frame, level = frame.f_back, level + 1
     if isinstance(message, Message):
         warnings.warn(ParameterWarning(message), stacklevel=level)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -25,6 +26,12 @@ def named_columns(X: Any, names: Sequence[str] | Array) -> pd.DataFrame:
         accessor: Any = pd.DataFrame.sparse
         X = accessor.from_spmatrix(sparse.csr_matrix(X))
     return pd.DataFrame(X).set_axis(list(names), axis=1)
+
+
+def is_source(X: Any) -> bool:
+    """Return whether X is a source of blocks; whoever has one has loaded its module."""
+    module = sys.modules.get("clustertrust.files.sources")
+    return module is not None and isinstance(X, module.Source)
 
 
 def is_frame(X: Any) -> bool:
@@ -85,15 +92,16 @@ def _holds_numbers(column: Any) -> bool:
     return kind in {"integer", "floating", "mixed-integer-float", "boolean", "empty"}
 
 
-def check_whole_numbers(X: Any) -> None:
+def check_whole_numbers(X: Any, source_name: str = "") -> None:
     """Raise for integers that are no longer the same as floats: beyond 2**53 neighbours become
-    one.
+    one. The message begins with the name of the table.
     """
+    where = f"{source_name}: " if source_name else ""
     for name, values in _whole_columns(X):
         lost = _first_lost(values) if values.dtype == object else _first_lost_of(values)
         if lost is not None:
             raise ValueError(
-                f"X has integers beyond 2**53 in column {name!r}, such as {lost}, which "
+                f"{where}X has integers beyond 2**53 in column {name!r}, such as {lost}, which "
                 "64-bit floats cannot distinguish from their neighbours. Subtract the column's "
                 "smallest from it, or leave it out if it names the rows."
             )

@@ -10,6 +10,8 @@ import pandas as pd
 from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
+from clustertrust._errors import Message
+from clustertrust._validation.arguments import warn_user
 from clustertrust._validation.frames import check_columns, check_whole_numbers, is_frame
 from clustertrust._validation.rows import only_counts
 
@@ -127,3 +129,17 @@ def check_square(name: str, matrix: Any, n: int) -> Any:
             f"({n}, {n})."
         )
     return matrix
+
+
+def warn_of_distances(X: Any) -> None:
+    """Warn of points that look like the distances of all pairs of points."""
+    if not isinstance(X, np.ndarray) or len(X) < 4 or X.shape[0] != X.shape[1]:
+        return
+    if X.any() and X.min() >= 0 and not X.diagonal().any() and np.allclose(X, X.T):
+        warn_user(
+            Message(
+                "X is square and symmetric with zeros on its diagonal, as distances of all pairs "
+                "are, and each row is taken as a point. If they are distances, use "
+                "{metric='precomputed'}."
+            )
+        )

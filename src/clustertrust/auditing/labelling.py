@@ -19,7 +19,7 @@ from clustertrust.auditing.classifying import (
     name_of,
 )
 from clustertrust.auditing.given import Labelling, read_labelling
-from clustertrust.auditing.pairs import FEW_COLUMNS, reconsider
+from clustertrust.auditing.pairs import reconsider
 from clustertrust.auditing.perturbing import (
     EVERY,
     cluster,
@@ -100,7 +100,7 @@ def audit(
         R, at least 4.
     fusion, geometry, metric
         See :class:`clustertrust.CAKE`; a metric serves the neighbours too.
-    normalization : {"affine", "clip"}
+    normalization : {"affine", "clip", "smooth"}
         See :class:`clustertrust.CAKE`. Here "affine" is the default: it ranks points whose
         silhouette is below 0 as well.
     random_state : int, RandomState, sequence of R seeds or None
@@ -159,10 +159,8 @@ def audit(
     if votes is None and is_used:
         codes, k = labelling.labels, labelling.k
         votes = cross_validate(points, codes, k, classifier, seeds[0], scoring.compute.n_jobs)
-    wide = has_plain_points(scoring) and points.shape[1] > FEW_COLUMNS
-    outcomes, partners = reconsider(
-        points if wide else None, labelling, propagated, votes, seeds[0]
-    )
+    plain = points if has_plain_points(scoring) else None
+    outcomes, partners = reconsider(plain, labelling, propagated, votes, seeds[0])
     return Audit(
         **_score(points, labelling, runs, scoring, votes),
         classifier=name_of(classifier, pred_probs) if is_used else None,

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.special import ndtr, pdtr
 
 from clustertrust._types import Bools, Floats, Ints
 
@@ -23,33 +24,84 @@ PENALTIES = np.logspace(-4, 2, 13)
 # Width of the kernel of densities, in standard deviations within a cluster
 BANDWIDTH = 0.35
 STEPS = 101
+# Principal components that a cloud may have been cut along
+COMPONENTS = 3
+# Of the largest variance: components with less are rounding
+NO_VARIANCE = 1e-9
+# Chosen by experiments/research/audit/fifths.py, on sets that it does not judge by. An exact cut:
+# the AUROC along a component, and the density where the two meet, divided by that in the middle of
+# the sparser one. Two bells of one size that are told apart as well have 0.18.
+EXACT, DENSE = 0.999, 0.8
+# A sharp cut, along any line: the level at which fewer points are on the wrong side than two bells
+# would have, for clusters that the line tells apart and that have no valley.
+LEVEL, APART, NO_VALLEY = 0.01, 0.95, 1.0
+# Points of the smaller one that a cut needs: fewer lie at one end of a line by chance
+FEWEST = 6
 
 
-class Contrast(NamedTuple):
+class Along(NamedTuple):
     """Two clusters along a line: `auroc` of its order, and how deep the valley is (`depth`)."""
 
     auroc: float
     depth: float
 
 
-def contrast(X: Any, a: Ints, b: Ints, seed: int) -> Contrast:
-    """Compare points at positions `a` and `b` along the line that tells them apart better.
+class Contrast(NamedTuple):
+    """How well lines tell two clusters apart; and the line of a cut, if one cloud was cut."""
 
-    One is their first principal component, along which one cloud would be cut, the other the line
-    of a ridge regression.
+    auroc: float
+    cut: Along | None
+
+
+def contrast(X: Any, a: Ints, b: Ints, seed: int) -> Contrast:
+    """Compare points at positions `a` and `b` along lines.
+
+    These are their first principal components, along which one cloud would be cut, and the line of
+    a ridge regression. A cut is exact along a component, or sharp along the line of the regression.
     """
     some = _drawn(a, b, np.random.default_rng([seed, int(a[0]), int(b[0])]))
     is_a = np.repeat([True, False], [len(members) for members in some])
     points = X[np.concatenate(some)]
     variances, U = np.linalg.eigh(_centred_gram(points))
-    lines = U[:, -1], _by_ridge(variances, U, is_a)
-    return max((_along(line, is_a) for line in lines), key=lambda seen: seen.auroc)
+    last = np.flatnonzero(variances > NO_VARIANCE * variances[-1])[-COMPONENTS:][::-1]
+    components = [_upwards(U[:, column], is_a) for column in last]
+    regression = _upwards(_by_ridge(variances, U, is_a), is_a)
+    along = [Along(_auroc(line, is_a), depth(line, is_a)) for line in (*components, regression)]
+    auroc = max(along[0].auroc, along[-1].auroc)
+    if min(len(members) for members in some) < FEWEST:
+        return Contrast(auroc, None)
+    cuts = [one for one in along[:-1] if one.auroc >= EXACT and one.depth >= DENSE]
+    if along[-1].auroc >= APART and along[-1].depth >= NO_VALLEY and is_sharp(regression, is_a):
+        cuts.append(along[-1])
+    return Contrast(auroc, max(cuts, default=None))
 
 
-def _along(line: Floats, is_a: Bools) -> Contrast:
-    """Compare two clusters along a line, in the direction that has `is_a` on the higher side."""
-    auroc = probability_above(line[is_a], np.sort(line[~is_a]))
-    return Contrast(auroc, depth(line, is_a)) if auroc >= 0.5 else _along(-line, is_a)
+def _auroc(line: Floats, is_a: Bools) -> float:
+    return probability_above(line[is_a], np.sort(line[~is_a]))
+
+
+def _upwards(line: Floats, is_a: Bools) -> Floats:
+    """Return the line in the direction that has `is_a` on the higher side."""
+    return line if _auroc(line, is_a) >= 0.5 else -line
+
+
+def is_sharp(place: Floats, is_a: Bools) -> bool:
+    """Return whether fewer points are on the wrong side than two bells would have, at a level.
+
+    The bells have the means and spreads of the two clusters; both are cut where the fewest are on
+    the wrong side, and the number of these is a Poisson variable. A cloud that was cut has hardly
+    any, while classes that overlap have as many as bells.
+    """
+    a, b = place[is_a], place[~is_a]
+    spread_a, spread_b = a.std(ddof=1), b.std(ddof=1)
+    if not min(spread_a, spread_b) > 0:
+        return False
+    at = np.linspace(b.mean(), a.mean(), STEPS)
+    below, above = ndtr((at - a.mean()) / spread_a), ndtr((b.mean() - at) / spread_b)
+    expected = float((len(a) * below + len(b) * above).min())
+    steps = np.where(is_a[np.argsort(place, kind="stable")], 1, -1)
+    wrong = len(b) + min(0, int(np.cumsum(steps).min()))
+    return bool(pdtr(wrong, expected) <= LEVEL)
 
 
 def _drawn(a: Ints, b: Ints, rng: np.random.Generator) -> tuple[Ints, Ints]:

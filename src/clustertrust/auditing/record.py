@@ -24,7 +24,7 @@ from clustertrust.records import load_record, save_record
 from clustertrust.results import Confidence
 
 # A label is an issue where another one leads it by more than this, in votes of runs and classifier.
-LEAD = 0.5
+LEAD = 0.475
 # Leads of the labels that are surely wrong, and of those that may be.
 SURE, DOUBTFUL = 0.8, 0.2
 
@@ -118,8 +118,8 @@ class Audit(Confidence):
     def issues(self) -> Bools:
         """(n,) the labels that look wrong; `suggested` says what they should be.
 
-        Another label leads by more than 0.5 in the votes of runs and classifier. The only point of
-        a label is never one: nothing else could vote for it.
+        Another label leads by more than 0.475 in the votes of runs and classifier. The only point
+        of a label is never one: nothing else could vote for it.
         """
         return self._led_by(LEAD)
 

@@ -37,9 +37,11 @@ VALLEY = 0.65
 THIN = 0.6
 # Share of a cluster; less is no half of it, and what it is merged with has at least as many points
 SMALLEST_PART = 0.1
-# A classifier recognises a cluster if the probability that one of its points ranks higher is this,
-# or so many standard errors above that of labels at random
-RECOGNISED = 0.7
+# A classifier sees more than chance in a cluster if the probability that one of its points ranks
+# higher is so many standard errors from that of labels at random, above or below. Below is no
+# chance either: points between those of other clusters.
+FROM_CHANCE = 2
+# The same for two clusters, by the best of several lines and a classifier
 ABOVE_CHANCE = 4
 # Share of the runs that a verdict needs; below it is unclear
 MAJORITY = 0.5
@@ -56,8 +58,8 @@ class Verdict:
     cluster : its name
     points : how many have it
     verdict : one of `VERDICTS`; "unclear" if fewer than half of the runs share one, of a cluster
-        with fewer than three points, or if runs dissolve a cluster that the classifier recognises,
-        or merge two that merely overlap
+        with fewer than three points, or if runs dissolve a cluster in which the classifier sees
+        more than chance, or merge two that merely overlap
     other : name of the cluster that it is merged with; None for other verdicts
     share : of the runs with this verdict (and, of merged, this other cluster); of unclear, with
         the most frequent one
@@ -364,23 +366,23 @@ def verdicts_of(
 
 
 def recognised(probabilities: Floats, labels: Ints) -> Bools:
-    """Return (k,) whether a classifier tells the points of each label from those of others.
+    """Return (k,) whether a classifier sees more in the points of each label than chance.
 
-    It does if a point of the label has a higher probability of it than one of the others, with a
-    probability of at least 0.7, or of 0.5 and four standard errors; labels at random have 0.5.
+    It does if the probability that a point of the label has a higher probability of it than one of
+    the others is more than two standard errors from 0.5: a test at a level of 5 %.
     """
     has = labels >= 0
     result = np.zeros(probabilities.shape[1], dtype=bool)
     for a in range(len(result)):
         own, others = (probabilities[has & of, a] for of in (labels == a, labels != a))
         auroc = probability_above(own, np.sort(others))
-        result[a] = auroc >= min(RECOGNISED, by_chance(own.size, others.size))
+        result[a] = abs(auroc - 0.5) > FROM_CHANCE * error_by_chance(own.size, others.size)
     return result
 
 
-def by_chance(n: int, m: int) -> float:
-    """Return the AUROC that n and m points with labels at random hardly reach.
+def error_by_chance(n: int, m: int) -> float:
+    """Return the standard error of the AUROC of n and m points with labels at random.
 
-    Its standard error is that of the test of Mann and Whitney.
+    That of the test of Mann and Whitney.
     """
-    return float(0.5 + ABOVE_CHANCE * np.sqrt((n + m + 1) / (12 * n * m)))
+    return float(np.sqrt((n + m + 1) / (12 * n * m)))

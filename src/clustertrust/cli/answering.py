@@ -24,6 +24,7 @@ from clustertrust.cli.sidecar_plan import as_scored, as_typed_again, how_read
 from clustertrust.cli.terminal import echo, quote
 from clustertrust.columns import COLUMNS
 from clustertrust.files import Reading, read_table, write_table
+from clustertrust.files.columns import check_there
 from clustertrust.files.reading import Dialect
 
 # Clusters in a printed table.
@@ -134,8 +135,7 @@ def _read_scored(path: str, columns: ReadOptions, points: Points | None) -> Scor
     text = () if columns.id is None else (columns.id,)
     read = read_table(path, Reading(text=text))
     table = checked_scores(path, read.data)
-    if columns.id is not None and columns.id not in table:
-        raise ValueError(f"--id {columns.id}: {path} has no such column.")
+    check_there([str(name) for name in table], path, id=[] if columns.id is None else [columns.id])
     if points is None:
         points = _own_points(path, columns, table)
     elif len(points.kept) != len(table):

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from scipy import sparse
 
 from clustertrust import CAKE, Confidence
 from clustertrust.cli.options import CakeOptions, ReadOptions
@@ -30,8 +29,10 @@ def for_cells(method: CakeOptions, typed: Collection[str]) -> CakeOptions:
     """Return the method with the default for cells: Leiden, unless -k or --clusterer is typed."""
     if "clusterer" in typed or method.n_clusters is not None:
         return method
-    agreement = method.agreement if "agreement" in typed else "jaccard"
-    return replace(method, clusterer=("leiden",), agreement=agreement)
+    from clustertrust.anndata.data import SCORED_BY
+
+    scored_by: Any = {name: value for name, value in SCORED_BY.items() if name not in typed}
+    return replace(method, clusterer=("leiden",), **scored_by)
 
 
 def runs_of(request: ScoreRequest) -> dict[str, Any]:
@@ -39,19 +40,19 @@ def runs_of(request: ScoreRequest) -> dict[str, Any]:
     building = request.method.building(request.checkpoint)
     if not is_h5ad(request.data, request.columns):
         return building
-    from clustertrust.cell_data import with_variation
+    from clustertrust.anndata.data import with_variation
 
     return with_variation(building)
 
 
 def graph_of(request: ScoreRequest, points: Points) -> Any:
-    """Return the graph of neighbours of the cells, as :class:`clustertrust.cell_data.CellData`.
+    """Return the graph of neighbours of the cells, as :class:`clustertrust.anndata.data.CellData`.
 
     None where there is none, or where coordinates are needed.
     """
     if points.adata is None:
         return None
-    from clustertrust.cell_data import cells_of
+    from clustertrust.anndata.data import cells_of
 
     cake = _template(request)
     if request.has_labels:
@@ -60,8 +61,7 @@ def graph_of(request: ScoreRequest, points: Points) -> Any:
     cells = cells_of(points.adata, cake, request.columns.use_rep)
     if not cells.is_graph:
         return None
-    kept = points.kept
-    return replace(cells, X=sparse.csr_array(cells.X[kept][:, kept]))
+    return cells.rows(points.kept)
 
 
 def score_graph(request: ScoreRequest, graph: Any) -> Confidence:

@@ -158,8 +158,6 @@ def report(request: ReportRequest) -> None:
     Rows are matched by name if --id says which column of the data has the names, otherwise by
     position.
     """
-    if request.to_stdout:
-        raise click.UsageError("--out -: a page cannot be printed; name a file.")
     check_suffix("--out", request.paths["--out"], PAGES)
     from clustertrust.cli import reporting
     from clustertrust.cli.checks import check_tools

@@ -16,7 +16,7 @@ from clustertrust.cli.points import Points, read_file
 from clustertrust.cli.printing import is_interactive, name_of
 from clustertrust.cli.request import AuditRequest, ScoreRequest
 from clustertrust.files import Reading, read_table
-from clustertrust.files.columns import listed
+from clustertrust.files.columns import check_there
 
 
 def without_labels(request: ScoreRequest) -> tuple[ReadOptions, pd.DataFrame | None]:
@@ -94,9 +94,7 @@ def _classifier(request: ScoreRequest, points: Points) -> dict[str, Any]:
 def _column_of(table: pd.DataFrame, name: str, request: ScoreRequest) -> pd.DataFrame:
     """Return the column of labels of a table, by its name as the user typed it."""
     names = {str(column): column for column in table.columns}
-    if name not in names:
-        problem = f"{name_of(request.data)} has no such column; it has {listed(list(names), 20)}."
-        raise ValueError(f"--labels-column {name}: {problem}")
+    check_there(list(names), name_of(request.data), labels_column=[name])
     return table[[names[name]]]
 
 

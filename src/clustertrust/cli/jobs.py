@@ -9,14 +9,14 @@ from pathlib import Path
 import click
 import pandas as pd
 
-from clustertrust import CAKE, __version__
+from clustertrust import CAKE, Confidence, __version__
 from clustertrust.cli.cells import graph_of, runs_of, score_graph
 from clustertrust.cli.given import score_given, with_labels_noted, without_labels
 from clustertrust.cli.large import large_source, score_large
 from clustertrust.cli.options import ReadOptions
 from clustertrust.cli.outputs import staged
 from clustertrust.cli.planning import FittedTable, for_metric
-from clustertrust.cli.points import on_all_rows, read_points
+from clustertrust.cli.points import Points, on_all_rows, read_points
 from clustertrust.cli.printing import (
     Outcome,
     is_interactive,
@@ -48,49 +48,26 @@ from clustertrust.summary import summary_of
 
 def score(request: ScoreRequest) -> None:
     """Score points, or given partitions, or audit one labelling."""
-    has_labels = request.has_labels
-    source = None if has_labels or request.distances else large_source(request)
+    source = None if request.has_labels or request.distances else large_source(request)
     if source is not None:
         score_large(request, source)
         return
     if request.scheduler is not None:
         raise click.UsageError(
-            "--scheduler needs CSV or Parquet files that every worker can read, without --labels."
+            "--scheduler needs CSV, Parquet or Arrow files that every worker can read, without "
+            "--labels."
         )
-    data, paths, method = request.data, request.paths, request.method
-    if request.distances:
-        labels, points = None, read_square(data, request.columns)
-    else:
-        columns, labels = without_labels(request)
-        written = bool(paths) or request.to_stdout
-        columns = for_metric(columns, method.metric)
-        points = read_points(data, columns, own=written)
-        points = with_labels_noted(points, request.labels_column)
-        paths = with_plan_beside(paths, columns, points)
-        request = replace(request, paths=paths)
-    if points.kept.sum() < 2:
+    request, points, labels = _read(request)
+    paths, n = request.paths, int(points.kept.sum())
+    if n < 2:
         raise ValueError(
-            f"{name_of(data)} has {points.kept.sum()} row to cluster; there must be at least 2."
+            f"{name_of(request.data)} has {n} row to cluster; there must be at least 2."
         )
-    read_tests(request, int(points.kept.sum()))
-    say(f"Scoring {points.kept.sum():,} points of {name_of(data)}.")
-    cake = None
-    graph = graph_of(request, points)
-    if graph is not None and not has_labels:
-        scored = score_graph(request, graph)
-    elif not has_labels:
-        params = runs_of(request) | method.scoring()
-        cake = CAKE(**params, verbose=is_interactive())
-        with warnings.catch_warnings():
-            # The plan says so.
-            warnings.filterwarnings("ignore", r".*looks like an id")
-            cake.fit(points.X)
-        scored = cake.confidence_
-    else:
-        scored = score_given(request, points, labels, graph)
-    scored = replace(scored, frame=pd.DataFrame(index=points.ids[points.kept]))
+    read_tests(request, n)
+    say(f"Scoring {n:,} points of {name_of(request.data)}.")
+    scored, cake = _scored(request, points, labels)
     settings = score_settings(request, scored, points)
-    settings |= {} if has_labels else {"vary": runs_of(request).get("vary")}
+    settings |= {} if request.has_labels else {"vary": runs_of(request).get("vary")}
     at = scored.cut(request.threshold)
     results = scored.to_frame(at.threshold)
     table = on_all_rows(results, points, only_scores=request.only_scores)
@@ -110,6 +87,40 @@ def score(request: ScoreRequest) -> None:
     summary = replace(summary, quoted=quoted(request, scored))
     rows = len(points.kept)
     print_scores(Outcome(request, points, scored, summary, left_out_of(points), rows), settings)
+
+
+def _read(request: ScoreRequest) -> tuple[ScoreRequest, Points, pd.DataFrame | None]:
+    """Read the points, and their column of labels, if one has them.
+
+    The plan of the columns may be one more output of the request.
+    """
+    if request.distances:
+        return request, read_square(request.data, request.columns), None
+    columns, labels = without_labels(request)
+    columns = for_metric(columns, request.method.metric)
+    points = read_points(request.data, columns, own=bool(request.paths) or request.to_stdout)
+    points = with_labels_noted(points, request.labels_column)
+    paths = with_plan_beside(request.paths, columns, points)
+    return replace(request, paths=paths), points, labels
+
+
+def _scored(
+    request: ScoreRequest, points: Points, labels: pd.DataFrame | None
+) -> tuple[Confidence, CAKE | None]:
+    """Cluster and score points, or score given labels; return the estimator if it was fitted."""
+    cake, graph = None, graph_of(request, points)
+    if request.has_labels:
+        scored = score_given(request, points, labels, graph)
+    elif graph is not None:
+        scored = score_graph(request, graph)
+    else:
+        cake = CAKE(**runs_of(request), **request.method.scoring(), verbose=is_interactive())
+        with warnings.catch_warnings():
+            # The plan says so.
+            warnings.filterwarnings("ignore", r".*looks like an id")
+            cake.fit(points.X)
+        scored = cake.confidence_
+    return replace(scored, frame=pd.DataFrame(index=points.ids[points.kept])), cake
 
 
 def predict(request: PredictRequest) -> None:

@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 
 from clustertrust import CAKE, Confidence
+from clustertrust._devices import GPU
 from clustertrust.cli.blocks import open_table, prepare_table
-from clustertrust.cli.options import ReadOptions
 from clustertrust.cli.outputs import is_special, staged
 from clustertrust.cli.points import ROW, Points, row_name, with_left_out
 from clustertrust.cli.printing import (
@@ -33,11 +33,11 @@ from clustertrust.cli.sidecar_plan import with_plan_beside
 from clustertrust.cli.workers import on_workers
 from clustertrust.cli.writing import write_shown
 from clustertrust.files.appending import Append
-from clustertrust.files.formats import FORMATS, format_of, known_format, need, suffixes
+from clustertrust.files.file_sources import FileSource
+from clustertrust.files.formats import FORMATS, format_of, need, suffixes
 from clustertrust.files.kept import KeptSource
-from clustertrust.files.reading import Dialect
 from clustertrust.files.sources import Block, Source
-from clustertrust.files.tables import fits_in_memory
+from clustertrust.files.tables import append_table, fits_in_memory
 from clustertrust.files.text_sources import CsvSource
 from clustertrust.model_files import StoredModel, about_columns, save_model
 from clustertrust.scoring.settings import Settings
@@ -47,39 +47,20 @@ from clustertrust.summary import Tally
 from clustertrust.tables import TablePreparer
 
 
-def large_source(request: ScoreRequest) -> Source | None:
+def large_source(request: ScoreRequest) -> FileSource | None:
     """Open the table in blocks if DATA is a folder, too large, or for a scheduler; else None."""
     data, columns, path = request.data, request.columns, Path(request.data)
     if data == "-":
         return None
     if not path.is_dir():
-        format = known_format(path)
-        if format is None or FORMATS[format].blocks is None:
+        format = columns.format or format_of(path)
+        is_whole = FORMATS[format].blocks is None
+        if is_whole or (request.scheduler is None and fits_in_memory(path, format)):
             return None
-        if request.scheduler is None and fits_in_memory(path):
-            return None
-    _check_blockwise(data, columns)
     return open_table(data, columns)
 
 
-def _check_blockwise(data: str, columns: ReadOptions) -> None:
-    """Raise for reading options that do not work with blocks."""
-    given = {
-        "--array": columns.array,
-        "--use-rep": columns.use_rep,
-        "--sheet": columns.sheet,
-    }
-    refused = [option for option, value in given.items() if value]
-    if columns.format is not None and (Path(data).is_dir() or columns.format != format_of(data)):
-        refused.append(f"--format {columns.format}")
-    if refused:
-        raise ValueError(
-            f"{data} is read in blocks, in the format of its suffix, which does not allow "
-            f"{', '.join(refused)}; allow more --memory, or prepare the file first."
-        )
-
-
-def score_large(request: ScoreRequest, source: Source) -> None:
+def score_large(request: ScoreRequest, source: FileSource) -> None:
     """Score a table in blocks. Page and picture show the sample that the runs were fitted on."""
     _check_large(request)
     data, method, paths = request.data, request.method, request.paths
@@ -92,17 +73,16 @@ def score_large(request: ScoreRequest, source: Source) -> None:
             passes.remedy = (
                 "Without --scheduler, a file of at most a quarter of --memory is read whole"
             )
-            name = preparer.plan_.id
         else:
             table = prepare_table(source, data, request.columns)
-            preparer, name = table.preparer, table.id
+            preparer = table.preparer
             passes = reader_of(
                 _kept(table, source, paths), method.n_runs, method.n_jobs, is_interactive()
             )
             passes.remedy = "A single file of at most a quarter of --memory is read whole"
         streamed = fit_stream(passes, settings_of_fit)
         say(f"Scoring {streamed.built.n_rows:,} rows of {name_of(data)}.")
-        points = _points(streamed.built.sample, preparer, name, passes.columns)
+        points = _points(streamed.built.sample, preparer, passes.columns)
         scored = streamed.confidence(streamed.scorer(Block(streamed.built.sample.X)))
         # the rows are written as they are scored: the sample stands for all
         tally = Tally(scored.cut(request.threshold))
@@ -112,8 +92,9 @@ def score_large(request: ScoreRequest, source: Source) -> None:
             blocks = (
                 (block, streamed.confidence(fields)) for block, fields in streamed.scores(passes)
             )
-            write = _appended(drafts.get("--out"), getattr(source, "dialect", None))
-            left_out = write_blocks(write, points.ids.name, blocks, tally)
+            out = drafts.get("--out")
+            written = contextlib.nullcontext() if out is None else append_table(out, source.dialect)
+            left_out = write_blocks(written, points.ids.name, blocks, tally)
             rows = left_out.total()
             del left_out[""]
             settings = score_settings(request, scored, points) | {
@@ -149,6 +130,11 @@ def _check_large(request: ScoreRequest) -> None:
         raise click.UsageError(
             "--tests: of data larger than memory choose-k sees only a sample; leave it out."
         )
+    if request.method.device in GPU:
+        raise click.UsageError(
+            f"--device {request.method.device}: a table that is read in blocks is scored on the "
+            "CPU; leave it out, or allow more --memory."
+        )
     if request.to_stdout:
         raise click.UsageError(
             "--out -: scores of data larger than memory cannot be printed; name a file."
@@ -161,14 +147,10 @@ def _check_large(request: ScoreRequest) -> None:
                 f"{suffixes('append')}."
             )
         need(format_of(out))
-    if request.scheduler is not None and request.columns.drop_missing:
-        raise click.UsageError(
-            "--scheduler does not work with --drop-missing; prepare the files first."
-        )
 
 
 def write_blocks(
-    appended: AbstractContextManager[Append],
+    appended: AbstractContextManager[Append | None],
     name: Any,
     blocks: Iterable[tuple[Block, Confidence]],
     tally: Tally,
@@ -189,28 +171,16 @@ def write_blocks(
             if block.why is not None:
                 results = with_left_out(results, block.why)
             results.insert(0, name, ids)
-            write(results)
+            if write is not None:
+                write(results)
             counts.update({"": rows} if block.why is None else Counter(block.why.tolist()))
     return counts
 
 
-def _appended(path: Path | None, dialect: Dialect | None) -> AbstractContextManager[Append]:
-    """Return a context that writes frames to a file, text as the data are written, or nowhere."""
-    if path is None:
-        return contextlib.nullcontext(lambda frame: None)
-    format = FORMATS[format_of(path)]
-    assert format.append is not None
-    if dialect is not None and "decimal" in format.options:
-        return format.append(path, dialect=dialect)
-    return format.append(path)
-
-
-def _points(
-    sample: SampledRows, preparer: TablePreparer, name: str | None, columns: Sequence[str] | None
-) -> Points:
+def _points(sample: SampledRows, preparer: TablePreparer, columns: Sequence[str] | None) -> Points:
     """Return the sample as points, for page and plot."""
-    ids = pd.Index(sample.names, name=ROW if name is None else row_name(name))
     plan = preparer.plan_
+    ids = pd.Index(sample.names, name=ROW if plan.id is None else row_name(plan.id))
     names = list(columns or (f"column_{one}" for one in plan.features))
     X = pd.DataFrame(sample.X, columns=names, index=ids)
     kept = np.ones(len(ids), dtype=bool)

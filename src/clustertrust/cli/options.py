@@ -198,7 +198,18 @@ def _named(help: str, table: str, default: str, without: Sequence[str] = ()) -> 
     return option(help, type=TableChoice(table, without), default=default)
 
 
+def _clusterers(help: str, **settings: Any) -> Any:
+    """Return the option of the methods of the runs."""
+    kind = TableChoice("ensemble.clusterers:CLUSTERERS")
+    settings = {"cls": TableOption, "metavar": "NAME", "type": kind, "multiple": True} | settings
+    return option(help, default=("kmeans",), **settings)
+
+
 KERNEL = ("Kernel for kernel silhouettes.", "geometry.kernel:KERNELS", "self-tuning")
+NORMALIZATION = (
+    "How silhouettes become a component between 0 and 1.",
+    "geometry.component:NORMALIZATIONS",
+)
 
 
 @dataclass(frozen=True)
@@ -213,13 +224,8 @@ class CakeOptions:
         "--clusters",
         type=CLUSTERS,
     )
-    clusterer: tuple[str, ...] = option(
-        "Method of the runs. Repeat it for a mix: runs take the methods in turn.",
-        cls=TableOption,
-        metavar="NAME",
-        type=TableChoice("ensemble.clusterers:CLUSTERERS"),
-        multiple=True,
-        default=("kmeans",),
+    clusterer: tuple[str, ...] = _clusterers(
+        "Method of the runs. Repeat it for a mix: runs take the methods in turn."
     )
     n_runs: int | str = option("Number of runs.", "--runs", type=RUNS_OR_AUTO, default=20)
     random_state: int = option(
@@ -257,11 +263,7 @@ class CakeOptions:
         default="euclidean",
     )
     kernel: str = _named(*KERNEL)
-    normalization: str = _named(
-        "How silhouettes become a component between 0 and 1.",
-        "geometry.component:NORMALIZATIONS",
-        "clip",
-    )
+    normalization: str = _named(*NORMALIZATION, "clip")
     agreement: str = _named("When two runs agree on a point.", "stability:AGREEMENTS", "matching")
     unassigned: str = option(
         "Runs that do not assign a point: ignore them, or count them against the point.",
@@ -353,25 +355,16 @@ class AuditOptions(CakeOptions):
     """The same where one given labelling is audited: nothing sets a number of clusters."""
 
     n_clusters: int | range | None = field(default=None, init=False)
-    clusterer: tuple[str, ...] = option(
+    clusterer: tuple[str, ...] = _clusterers(
         "Method of the runs that cluster again. Repeat it for a mix.  [default: kmeans if "
         "distances are Euclidean, otherwise none]",
-        cls=TableOption,
-        metavar="NAME",
-        type=TableChoice("ensemble.clusterers:CLUSTERERS"),
-        multiple=True,
-        default=("kmeans",),
         show_default=False,
     )
     n_runs: int | str = option("Number of runs.", "--runs", type=RUNS, default=40)
     resample: float | str | None = field(default=None, init=False)
     left_out: str = field(default="skip", init=False)
     on_failure: str = field(default="raise", init=False)
-    normalization: str = _named(
-        "How silhouettes become a component between 0 and 1.",
-        "geometry.component:NORMALIZATIONS",
-        "affine",
-    )
+    normalization: str = _named(*NORMALIZATION, "affine")
     agreement: str = field(default="matching", init=False)
     unassigned: str = field(default="skip", init=False)
     consensus: str = field(default="medoid", init=False)

@@ -13,14 +13,14 @@ import click
 import pandas as pd
 
 from clustertrust import CAKE
-from clustertrust._errors import InputError, Message, literal
+from clustertrust._errors import InputError, Message
 from clustertrust.cli.options import ReadOptions
 from clustertrust.cli.wording import current_wording
 from clustertrust.columns import beside_results
 from clustertrust.files.columns import check_there
-from clustertrust.tables import ColumnPlan, TablePlan, TablePreparer
+from clustertrust.tables import ColumnChoices, ColumnPlan, TablePlan, TablePreparer
 from clustertrust.tables.column import warn_of_unread
-from clustertrust.tables.looking import did_you_mean
+from clustertrust.tables.looking import unknown_column, unknown_columns
 from clustertrust.tables.preparer import Blocks
 from clustertrust.tables.problems import TablePlanError
 from clustertrust.tables.rows import odd_rows
@@ -53,7 +53,11 @@ def fit_preparer(
 ) -> TablePreparer:
     """Look at a table that comes in one block or in many; `notes` are on how it was read."""
     with named_problems(source_name):
-        return preparer_for(columns, names).fit_blocks(blocks, notes, has_names=has_names)
+        preparer = preparer_for(columns, names)
+        unknown = unknown_columns(names, ColumnChoices(**columns.choice(names)))
+        if unknown and columns.plan is None:
+            raise TablePlanError(unknown)
+        return preparer.fit_blocks(blocks, notes, has_names=has_names)
 
 
 @contextmanager
@@ -91,8 +95,7 @@ def chosen_plan(columns: ReadOptions, names: Sequence[str]) -> TablePlan:
     """Read the plan that the user gave, perhaps edited, or that lay next to scores."""
     id = columns.id
     if id is not None and id not in names:
-        hint = literal(did_you_mean(id, names))
-        raise InputError(f"{{id=}}: there is no such column{hint}", id=id)
+        raise InputError(unknown_column("id", id, names))
     plan = _named_by(_in_scores(read_plan(columns), names), id)
     if plan.id is not None and plan.id not in names:  # rows have no names then
         unnamed = [c for c in plan.columns if c.use != "id"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from clustertrust._errors import Message
 from clustertrust._types import Array, Bools
 from clustertrust.cli.options import ReadOptions
 from clustertrust.cli.planning import FittedTable, fit_preparer, read_plan
@@ -121,49 +122,59 @@ def read_points(
         return _sparse_points(table, columns, fitted, source_name)
     if table.names is not None and columns.id == table.names.name and columns.id not in table.data:
         columns = replace(columns, id=None)  # the index in a pandas file names the rows anyway
-    frame = table.data.set_axis(stripped([str(name) for name in table.data]), axis=1)
-    if _has_nameless_ids(frame, columns):
-        frame = frame.rename(columns={frame.columns[0]: ID})
-        note = f"the first column, which has no name, is called {ID}"
-        table = replace(table, notes=(*table.notes, note))
+    frame, notes = _named(table, columns)
     # Columns of arrays and AnnData have no names of their own.
     has_names = table.adata is None and not isinstance(table.data.columns, pd.RangeIndex)
     if fitted is not None:
         preparer = fitted.preparer_of(frame, columns, source_name)
     else:
-        one_block = (frame,)
+        names, one_block = list(frame.columns), (frame,)
         preparer = fit_preparer(
-            *(columns, list(frame), lambda: one_block, source_name),
-            notes=table.notes,
-            has_names=has_names,
+            columns, names, lambda: one_block, source_name, notes=notes, has_names=has_names
         )
     plan = preparer.plan_
     plan.check_whole_numbers(frame, source_name)
-    ids = _ids(table, frame, plan)
     rows = preparer.rows_of(frame)
-    kept = rows.why == ""
+    ids, kept = _ids(table, frame, plan), rows.why == ""
     if not kept.any():
         raise ValueError(
             f"{source_name} has no row without missing values; try --impute mean, or --drop "
             "columns."
         )
-    original = _as_written(path, columns, table, frame) if own and has_names else None
-    home = None if path == "-" else Path(path).parent
-    points = Points(
-        *(rows.X, rows.unscaled, ids, kept, preparer, table.adata, plan, rows.why, original, home),
-        n_filled=rows.n_missing,
-        dialect=table.dialect,
-    )
-    if plan.is_mixed:
-        X = rows.X.set_axis(ids[kept], axis=0)
-        points = replace(points, X=X, unscaled=X, n_filled={})
-        return points if fitted is not None else _with_numbers(points, frame[kept])
     # Columns of arrays have no names that a model could ask for.
     plain = not has_names and rows.X.shape[1] == table.data.shape[1]
-    named = {"index": ids[kept], "columns": table.data.columns if plain else plan.features}
-    return replace(
-        points, X=pd.DataFrame(rows.X, **named), unscaled=pd.DataFrame(rows.unscaled, **named)
+    features = table.data.columns if plain else plan.features
+    points = Points(
+        X=_as_frame(rows.X, ids[kept], features),
+        unscaled=_as_frame(rows.unscaled, ids[kept], features),
+        ids=ids,
+        kept=kept,
+        preparer=preparer,
+        adata=table.adata,
+        plan=plan,
+        why=rows.why,
+        original=_as_written(path, columns, table, frame) if own and has_names else None,
+        folder=None if path == "-" else Path(path).parent,
+        n_filled={} if plan.is_mixed else rows.n_missing,
+        dialect=table.dialect,
     )
+    return _with_numbers(points, frame[kept]) if plan.is_mixed and fitted is None else points
+
+
+def _as_frame(values: Any, index: pd.Index, columns: Any) -> pd.DataFrame:
+    """Return numbers with names; a frame, of which some columns are texts, has those of columns."""
+    if isinstance(values, pd.DataFrame):
+        return values.set_axis(index, axis=0)
+    return pd.DataFrame(values, index=index, columns=columns)
+
+
+def _named(table: Table, columns: ReadOptions) -> tuple[pd.DataFrame, Sequence[str | Message]]:
+    """Return a table with names for all of its columns, and notes on how it was read."""
+    frame = table.data.set_axis(stripped([str(name) for name in table.data]), axis=1)
+    if not _has_nameless_ids(frame, columns):
+        return frame, table.notes
+    note = f"the first column, which has no name, is called {ID}"
+    return frame.rename(columns={frame.columns[0]: ID}), (*table.notes, note)
 
 
 def _with_numbers(points: Points, frame: pd.DataFrame) -> Points:
@@ -172,9 +183,9 @@ def _with_numbers(points: Points, frame: pd.DataFrame) -> Points:
     plan = replace(points.plan, encode="onehot", missing="mean", rows=())
     plan = with_scale(plan, plan.read(frame).numbers, "auto")
     shown = TablePreparer(plan=plan).fit(frame)
-    rows, named = shown.rows_of(frame), {"index": points.X.index, "columns": shown.plan_.features}
+    rows, named = shown.rows_of(frame), (points.X.index, shown.plan_.features)
     return replace(
-        points, unscaled=pd.DataFrame(rows.unscaled, **named), drawn=pd.DataFrame(rows.X, **named)
+        points, unscaled=_as_frame(rows.unscaled, *named), drawn=_as_frame(rows.X, *named)
     )
 
 

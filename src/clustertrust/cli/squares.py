@@ -16,7 +16,7 @@ from clustertrust._views import distance_view, landmark_positions
 from clustertrust.cli.options import CakeOptions, ReadOptions
 from clustertrust.cli.points import ROW, Points, read_file, row_name
 from clustertrust.cli.request import ChooseRequest, ScoreRequest
-from clustertrust.files.columns import listed
+from clustertrust.files.columns import check_there, listed
 from clustertrust.files.formats import FORMATS, format_of
 
 DEFAULT = ("kmedoids",)
@@ -153,10 +153,7 @@ def _is_text(names: pd.Index) -> bool:
 def _named_by(frame: pd.DataFrame, id: str | None, name: str) -> tuple[pd.DataFrame, pd.Index]:
     """Return a table without its column of row names, by default the first, and the names."""
     by_text = {str(column): column for column in frame.columns}
-    if id is not None and id not in by_text:
-        raise ValueError(
-            f"--id {id}: {name} has no such column; it has {listed(list(by_text), 10)}."
-        )
+    check_there(list(by_text), name, id=[] if id is None else [id])
     column = frame.columns[0] if id is None else by_text[id]
     label = "id" if id is None else id
     return frame.drop(columns=column), pd.Index(frame[column].map(str), name=label)

@@ -165,7 +165,7 @@ def values_shown(points: Points) -> Any:
 def own_columns(points: Points) -> pd.DataFrame | None:
     """Return the rows of the user's own table that are clustered, where its columns have names."""
     if points.adata is not None:
-        from clustertrust.cell_data import described
+        from clustertrust.anndata.data import described
 
         obs = described(points.adata, KEY)
         return None if obs is None else obs[points.kept]
@@ -183,7 +183,7 @@ def _places(points: Points) -> Ints | None:
 def view_of(points: Points, shown: Any = slice(None)) -> Any:
     """Return where to draw the points `shown`: the UMAP of cells, or principal components."""
     if points.adata is not None:
-        from clustertrust.cell_data import placed
+        from clustertrust.anndata.data import placed
 
         xy = placed(points.adata)
         return None if xy is None else xy[points.kept][shown]

@@ -34,8 +34,9 @@ from clustertrust.matching import match_runs
 from clustertrust.results import Confidence
 from clustertrust.scoring.components import used_components
 from clustertrust.scoring.convergence import MOST_POINTS, WITHIN
-from clustertrust.scoring.jackknife import Z, standard_errors
+from clustertrust.scoring.jackknife import Z
 from clustertrust.scoring.model import Model
+from clustertrust.scoring.points import standard_errors
 from clustertrust.scoring.settings import Scoring
 
 # Points whose scores are followed
@@ -129,7 +130,7 @@ class ConvergenceDisplay(ConfidenceDisplay):
     >>> cake = CAKE(3, n_runs=12, random_state=0).fit(load_iris().data)
     >>> ax = Figure().add_subplot()
     >>> display = ConvergenceDisplay.from_estimator(cake, n_runs=[2, 4, 8], ax=ax)
-    >>> display.n_runs.tolist(), float(display.distances[-1])
+    >>> display.n_runs.tolist(), round(float(display.distances[-1]), 12)
     ([2, 4, 8, 12], 0.0)
     """
 

@@ -31,8 +31,8 @@ class KProfileDisplay(Display):
     A line is 1 at the k that its signal prefers, and falls with the standard errors that another k
     is behind; that of the prior falls as 1/k. The bars are the product of the lines, scaled to add
     up to 1. So a bar is high only where no signal objects. Signals without weight have no line. Two
-    more are drawn: the mean score of the weakest cluster, and how much more structure the data have
-    than one cloud at each k.
+    more are drawn: the mean score of the weakest cluster, and how much higher the data score than
+    data without clusters at each k.
 
     Parameters
     ----------
@@ -40,11 +40,11 @@ class KProfileDisplay(Display):
     probability : (q,) of each
     support : of the prior and by signal that counts, (q,) between 0 and 1
     weakest : (q,) mean score of the weakest cluster
-    best : int, the recommendation; 1 where no k stands out
+    best : int, the recommendation; 1 where data without clusters score as high
     plausible : the numbers that may well be right
-    p_value : of the comparison with one cloud, or None
-    beyond, beyond_errors : (q,) how far the data stand out: 0 as one cloud, 1 perfectly; NaN where
-        that was not compared; or None
+    p_value : of the comparison with data without clusters, or None
+    beyond, beyond_errors : (q,) how far the data score above data without clusters: 0 not at all, 1
+        perfectly; NaN where that was not compared; or None
 
     Attributes
     ----------
@@ -116,12 +116,12 @@ class KProfileDisplay(Display):
         self._put_legend_on_top()
 
     def _draw_beyond(self, k: Ints, beyond: Floats) -> None:
-        """Draw how far the data stand out from one cloud, where that was compared."""
+        """Draw how far the data score above data without clusters, where that was compared."""
         compared = np.isfinite(beyond)
         errors = 0.0 if self.beyond_errors is None else self.beyond_errors[compared]
         look: dict[str, Any] = {"fmt": "D", "color": ink(self.ax_), "markersize": 4, "linewidth": 1}
         heights = np.clip(beyond[compared], 0, None)
-        drawn = self.ax_.errorbar(k[compared], heights, errors, label="beyond one cloud", **look)
+        drawn = self.ax_.errorbar(k[compared], heights, errors, label="above chance", **look)
         self.lines_["beyond"] = drawn.lines[0]
 
     def _put_legend_on_top(self) -> None:
@@ -145,5 +145,5 @@ class KProfileDisplay(Display):
         perhaps = f", or perhaps {', '.join(map(str, others))}" if others else ""
         if self.best == 1:
             why = "" if self.p_value is None else f" (p = {self.p_value:.2g})"
-            return f"no k stands out from one cloud{why}{perhaps}"
+            return f"recommended: 1, no clear clusters{why}{perhaps}"
         return f"recommended: {self.best} (probability {p[self.best]:.2f}){perhaps}"

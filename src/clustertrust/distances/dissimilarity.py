@@ -14,7 +14,6 @@ The clusters of all runs stand one below the other in K rows; points are columns
 
 from __future__ import annotations
 
-import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
@@ -25,22 +24,29 @@ from scipy import sparse
 from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
-from clustertrust._parallel import blocks, count_threads, map_blocks, memory_budget, one_thread
+from clustertrust._parallel import (
+    blocks,
+    count_threads,
+    map_blocks,
+    memory_budget,
+    one_thread,
+    run_blocks,
+)
 from clustertrust._types import Array, Floats, Ints, Result
 from clustertrust.cells import Cells, Clusters
+from clustertrust.distances.moments import ROUNDING, cluster_means
 from clustertrust.distances.tiles import by_feature, by_point, in_fours, sums_by_cell
 from clustertrust.kernels import backend
 from clustertrust.kernels.rules import Rules
 
 # (positions of b points, means (K, b)) → what is kept of them
 Reduce = Callable[[Any, Floats], Result]
+# (positions of b points, silhouettes (b, R), nearest other clusters (b, R)): what is done with them
+Take = Callable[[Any, Floats, Ints], None]
 
-# Of the points: above this a sum for each point and cell is slower than none (benchmarks/tiles.py)
-_FEW_CELLS = 0.05
-# Of rows, for sums by cell.
-_PARTS = 16
-# Some ulps.
-ROUNDING = 64 * np.finfo(np.float64).eps
+# Of a block whose results do not depend on its size: enough to keep Python out of the way.
+_POINTS = 4096
+_FLOATS = (np.float32, np.float64)
 
 
 class Dissimilarity(ABC):
@@ -102,18 +108,28 @@ class Dissimilarity(ABC):
         members of a cluster. NaN and -1 mark points that are not assigned. A point alone in its
         cluster has silhouette 0.
         """
+        n = len(self.cells.cell_of if own is None else own)
+        s = np.empty((n, self.cells.n_runs))
+        nearest = np.empty(s.shape, dtype=np.int32)
+
+        def keep(points: Any, values: Floats, others: Ints) -> None:
+            s[points], nearest[points] = values, others
+
+        self._each(keep, own, X, training)
+        return s, nearest
+
+    def _each(self, take: Take, own: Ints | None, X: Any, training: bool) -> None:
+        """Call take(points, s, nearest) for each block of points, in threads."""
         training = training or X is None
         # The labels of the training points are looked up block by block.
         rows, of = (self.cells.rows, self.cells.cell_of) if own is None else (own, None)
         n = len(rows if of is None else of)
-        s = np.empty((n, rows.shape[1]))
-        nearest = np.empty(s.shape, dtype=np.int32)
         clusters, rules = (self.cells.start, self.cells.sizes), self.rules(training)
         noise = self.noise_of(X, n)
         itself = np.broadcast_to(self.of_itself(X) if training else 0.0, n)
 
-        def keep(points: Any, means: Floats) -> None:
-            values, others = backend().silhouettes(
+        def reduce(points: Any, means: Floats) -> None:
+            found = backend().silhouettes(
                 np.ascontiguousarray(means),
                 np.ascontiguousarray(rows[points if of is None else of[points]]),
                 clusters,
@@ -121,11 +137,16 @@ class Dissimilarity(ABC):
                 np.ascontiguousarray(noise[points]),
                 rules,
             )
-            s[points], nearest[points] = values, others
+            take(points, *found)
 
-        for _ in self.map_training(keep) if X is None else self.map(X, keep):
+        for _ in self.map_training(reduce) if X is None else self.map(X, reduce):
             pass
-        return s, nearest
+
+    def kept_silhouettes(
+        self, own: Ints | None = None, X: Any = None, *, training: bool = False
+    ) -> tuple[Any, Any]:
+        """Return the same, on the GPU if it was computed there."""
+        return self.silhouettes(own, X, training=training)
 
     def _split(
         self,
@@ -157,6 +178,30 @@ class Dissimilarity(ABC):
         return np.asarray(sums / cells.sizes[:, None])
 
 
+def each_silhouettes(
+    by: Dissimilarity, take: Take, own: Ints | None, X: Any, *, training: bool = False
+) -> None:
+    """Call take(points, s, nearest) for each block of points, in threads.
+
+    The blocks of `Dissimilarity.silhouettes`, which are held as a whole only where a subclass has
+    a way of its own to compute them.
+    """
+    if type(by).silhouettes is Dissimilarity.silhouettes:
+        by._each(take, own, X, training)
+    else:
+        hand_out(by.silhouettes(own, X, training=training), take, count_threads(by.n_jobs))
+
+
+def hand_out(silhouettes: tuple[Floats, Ints], take: Take, threads: int) -> None:
+    """Call take(points, s, nearest) for each block of known silhouettes, in threads."""
+    s, nearest = silhouettes
+
+    def work(points: slice) -> None:
+        take(points, s[points], nearest[points])
+
+    run_blocks(work, blocks(len(s), 16 * 8 * s.shape[1], largest=_POINTS), threads)
+
+
 class Euclidean(Dissimilarity):
     """Mean Euclidean distance to the members of each cluster, for dense data, in compiled loops.
 
@@ -165,6 +210,9 @@ class Euclidean(Dissimilarity):
     """
 
     calls_libraries = False
+    # Of the points: above this a sum for each point and cell is slower than none
+    # (benchmarks/tiles.py).
+    few_cells = 0.05
 
     def __init__(self, X: Array, cells: Cells, *, n_jobs: int | None = None) -> None:
         super().__init__(cells, n_jobs)
@@ -180,15 +228,22 @@ class Euclidean(Dissimilarity):
         """
         cells = self.cells
         n, m = self.X.shape[0], len(cells.counts)
-        if 8 * n * m > memory_budget() or m > n * _FEW_CELLS:
+        if 8 * n * m > memory_budget() or m > n * self.few_cells:
             return self._map_direct(self.X[cells.order], reduce, cells.order)
-        sums = sums_by_cell(self.X, cells, count_threads(self.n_jobs))
+        sums, order = self._cell_sums()
 
         def means(block: slice) -> Floats:
             united = backend().unite(sums, block.start, block.stop, cells.rows, cells.start)
             return np.asarray(united / cells.sizes[:, None])
 
-        return self._split(n, means, reduce, 0, cells.order)
+        return self._split(n, means, reduce, 0, order)
+
+    def _cell_sums(self) -> tuple[Floats, Ints]:
+        """Return the sums of distances (m, n) to the points of each cell, and the order of points.
+
+        The points are sorted by cell.
+        """
+        return sums_by_cell(self.X, self.cells, count_threads(self.n_jobs)), self.cells.order
 
     def _map_direct(self, X: Array, reduce: Reduce[Result], points: Any) -> Iterator[Result]:
         cells, n = self.cells, self.X.shape[0]
@@ -248,6 +303,30 @@ class Centers(Dissimilarity):
     def map_training(self, reduce: Reduce[Result]) -> Iterator[Result]:
         """Return the distances of the training points; the same as for any others."""
         return self.map(self.X, reduce)
+
+    def _each(self, take: Take, own: Ints | None, X: Any, training: bool) -> None:
+        """Call take(points, s, nearest) for each block of points; dense ones in one kernel."""
+        points = self.X if X is None else X
+        # A subclass of somebody else may measure in another way.
+        parts = ("map", "map_training", "noise", "noise_of", "of_itself")
+        is_known = all(getattr(type(self), name) is getattr(Centers, name) for name in parts)
+        if not is_known or not isinstance(points, np.ndarray) or points.dtype not in _FLOATS:
+            super()._each(take, own, X, training)
+            return
+        points = np.ascontiguousarray(points)
+        rows, of = (self.cells.rows, self.cells.cell_of) if own is None else (own, None)
+        spread = np.zeros(len(self.centers)) if self.spread is None else self.spread
+        centers = (in_fours(self._distinct), self._place.ravel(), spread)
+        clusters, rules = (self.cells.start, self.cells.sizes), self.rules(training or X is None)
+
+        def work(block: slice) -> None:
+            mine = np.ascontiguousarray(rows[block if of is None else of[block]])
+            known = (points[block], mine, centers, clusters, ROUNDING**2, rules)
+            take(block, *backend().center_silhouettes(*known))
+
+        # Differences round the same in blocks of any size.
+        some = blocks(len(points), 16 * self.cells.n_runs + 16, largest=_POINTS)
+        run_blocks(work, some, count_threads(self.n_jobs))
 
     def _means(self, X: Any) -> Floats:
         squares = squared_distances(self._distinct, X)[self._place.ravel()]
@@ -315,85 +394,3 @@ class Cosine(Dissimilarity):
 
 def _directions(X: Any) -> Any:
     return normalize(X.astype(np.float64, copy=False))
-
-
-def _cell_sums(X: Any, cells: Cells) -> Any:
-    """(m, d) sum of the points of each cell."""
-    n = X.shape[0]
-    indicator = sparse.csr_array(
-        (np.ones(n), (cells.cell_of, np.arange(n))), shape=(len(cells.counts), n)
-    )
-    return indicator @ X
-
-
-def _cell_means(X: Array, cells: Cells, threads: int = 1) -> Floats:
-    """(m, d) mean of each cell: a point of the cell, and the mean of what the others differ from
-    it.
-
-    Sums of the points themselves would lose digits where these lie far from the origin.
-    """
-    member = np.empty(len(cells.counts), dtype=np.int64)
-    member[cells.cell_of] = np.arange(len(cells.cell_of))
-    base = np.asarray(X[member], dtype=np.float64)
-    sums = _by_part(backend().cell_sums, (X, cells.cell_of, base), base.shape, threads)
-    return np.asarray(base + sums / cells.counts[:, None])
-
-
-def _by_part(
-    kernel: Callable[..., None], data: tuple[Any, ...], shape: tuple[int, ...], threads: int
-) -> Floats:
-    """Add up what a kernel adds for each part of the rows: a number of parts that n and m decide.
-
-    So the sums have the same bits for any number of threads.
-    """
-    n = len(data[0])
-    parts = _PARTS if _PARTS * int(np.prod(shape)) <= n else 1
-    bounds = np.linspace(0, n, parts + 1).astype(int).tolist()
-
-    def work(part: tuple[int, int]) -> Floats:
-        out = np.zeros(shape)
-        kernel(*data, part, out)
-        return out
-
-    parted = map_blocks(work, itertools.pairwise(bounds), threads)
-    return np.asarray(np.sum(list(parted), axis=0))
-
-
-def _unite(means: Floats, cells: Cells) -> Floats:
-    """Means of cells (m, d) → means of clusters (K, d), centred while they are summed."""
-    origin = cells.counts @ means / max(1, cells.counts.sum())
-    sums = cells.members.T @ (cells.counts[:, None] * (means - origin))
-    return np.asarray(origin + sums / cells.sizes[:, None])
-
-
-def cluster_means(X: Any, cells: Cells) -> Floats:
-    """(K, d) mean of each cluster of each run, from one sum per cell."""
-    if sparse.issparse(X):
-        sums = cells.members.T @ _cell_sums(X, cells)
-        return np.asarray(sums.toarray() / cells.sizes[:, None])
-    return _unite(_cell_means(np.ascontiguousarray(X), cells), cells)
-
-
-def cluster_moments(X: Any, cells: Cells, threads: int = 1) -> tuple[Floats, Floats]:
-    """Mean (K, d) of each cluster, and the mean squared distance (K,) of its members to it.
-
-    Within cells by differences, then between the means of cells: no large numbers are subtracted,
-    but for sparse data. What is left of equal points by rounding is 0.
-    """
-    if sparse.issparse(X):
-        means = cluster_means(X, cells)
-        squared_norms = row_norms(means, squared=True)
-        squares = np.bincount(cells.cell_of, weights=row_norms(X, squared=True))
-        variances = cells.members.T @ squares / cells.sizes - squared_norms
-        return means, np.where(variances > ROUNDING * squared_norms, variances, 0.0)
-    X = np.ascontiguousarray(X)
-    cell_means = _cell_means(X, cells, threads)
-    means = _unite(cell_means, cells)
-    inside = _by_part(
-        backend().cell_squares, (X, cells.cell_of, cell_means), cells.counts.shape, threads
-    )
-    cell, column = cells.members.nonzero()
-    apart = cells.counts[cell] * row_norms(cell_means[cell] - means[column], squared=True)
-    between = np.bincount(column, weights=apart, minlength=cells.sizes.size)
-    variances = (cells.members.T @ inside + between) / cells.sizes
-    return means, np.where(variances > ROUNDING**2 * row_norms(means, squared=True), variances, 0.0)

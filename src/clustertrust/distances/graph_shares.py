@@ -16,8 +16,9 @@ from scipy import sparse
 from clustertrust._parallel import blocks, count_threads, map_blocks, memory_budget
 from clustertrust._types import Floats, Ints, Result
 from clustertrust.cells import Cells
-from clustertrust.distances.dissimilarity import ROUNDING, Dissimilarity, Reduce
+from clustertrust.distances.dissimilarity import Dissimilarity, Reduce
 from clustertrust.distances.links import FirstStep, Walk
+from clustertrust.distances.moments import ROUNDING
 from clustertrust.distances.paths import Landmarks, Paths
 
 # Chosen by argument and compared with others (experiments/research/graph): one step looks only

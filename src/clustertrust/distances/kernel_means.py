@@ -13,8 +13,9 @@ from sklearn.utils.extmath import row_norms
 from clustertrust._errors import ParameterError
 from clustertrust._types import Array, Floats, Result
 from clustertrust.cells import Cells
-from clustertrust.distances.dissimilarity import ROUNDING, Dissimilarity, Reduce
+from clustertrust.distances.dissimilarity import Dissimilarity, Reduce
 from clustertrust.distances.metrics import is_name
+from clustertrust.distances.moments import ROUNDING
 from clustertrust.distances.neighbors import SCALE_NEIGHBOR, Neighbors
 from clustertrust.distances.precomputed import check_entries
 

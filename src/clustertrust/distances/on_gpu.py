@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from clustertrust._devices import to_host
 from clustertrust._types import Array, Floats, Ints
 from clustertrust.cells import Cells
-from clustertrust.distances.dissimilarity import Centers, Euclidean
+from clustertrust.distances.dissimilarity import Centers, Dissimilarity, Euclidean
 from clustertrust.distances.kernel_means import KernelMeans
+from clustertrust.distances.moments import ROUNDING
 from clustertrust.kernels._cupy_silhouettes import (
     center_silhouettes,
     exact_silhouettes,
@@ -16,7 +18,18 @@ from clustertrust.kernels._cupy_silhouettes import (
 from clustertrust.kernels._cupy_sums import KernelPairs
 
 
-class EuclideanOnGpu(Euclidean):
+class OnGpu(Dissimilarity):
+    """Silhouettes are computed on the GPU, and come back where they are asked for as arrays."""
+
+    def silhouettes(
+        self, own: Ints | None = None, X: Any = None, *, training: bool = False
+    ) -> tuple[Floats, Ints]:
+        """Return silhouettes and nearest other clusters, computed in one job on the GPU."""
+        s, nearest = self.kept_silhouettes(own, X, training=training)
+        return to_host(s), to_host(nearest)
+
+
+class EuclideanOnGpu(OnGpu, Euclidean):
     """Mean Euclidean distance to the members of each cluster: distances in `precision`, sums
     without rounding.
     """
@@ -27,43 +40,51 @@ class EuclideanOnGpu(Euclidean):
         super().__init__(X, cells, n_jobs=n_jobs)
         self.precision = precision
 
-    def silhouettes(
+    def kept_silhouettes(
         self, own: Ints | None = None, X: Any = None, *, training: bool = False
-    ) -> tuple[Floats, Ints]:
-        """Silhouettes and nearest other clusters in one job on the GPU."""
-        own = self.training_labels if own is None else own
+    ) -> tuple[Any, Any]:
+        """Return silhouettes and nearest other clusters, on the GPU."""
         if training and X is not None:
-            return super().silhouettes(own, X, training=training)
+            return Euclidean.silhouettes(self, own, X, training=training)
         return exact_silhouettes(self.X, self.cells, own, X, precision=self.precision)
 
 
-class CentersOnGpu(Centers):
+class CentersOnGpu(OnGpu, Centers):
     """Squared distance to a centre, plus its spread, in float64."""
 
-    def silhouettes(
+    def kept_silhouettes(
         self, own: Ints | None = None, X: Any = None, *, training: bool = False
-    ) -> tuple[Floats, Ints]:
-        """Silhouettes and nearest other clusters in one job on the GPU."""
-        own = self.training_labels if own is None else own
+    ) -> tuple[Any, Any]:
+        """Return silhouettes and nearest other clusters, on the GPU."""
         points, means = self.X if X is None else X, (self.centers, self.spread)
-        noise, rules = self.noise_of(X, len(own)), self.rules(training or X is None)
-        return center_silhouettes(points, means, self.cells, own, noise, rules)
+        rules = self.rules(training or X is None)
+        return center_silhouettes(points, means, self.cells, own, ROUNDING**2, rules)
 
 
-class KernelMeansOnGpu(KernelMeans):
+def to_gpu(by: Dissimilarity) -> Dissimilarity:
+    """Return what computes the same on the GPU, from sums over blocks; the same if it cannot."""
+    if type(by) is not Centers:
+        return by
+    means, spread = by.centers, by.spread
+    return CentersOnGpu(
+        by.X, by.cells, centers=means, spread=spread, root=by.root, n_jobs=by.n_jobs
+    )
+
+
+class KernelMeansOnGpu(OnGpu, KernelMeans):
     """Squared distance to the mean of each cluster in the space of a kernel, in float64.
 
     Distances of this kind are differences of sums that are nearly equal, so that single precision
     would lose their digits.
     """
 
-    def silhouettes(
+    def kept_silhouettes(
         self, own: Ints | None = None, X: Any = None, *, training: bool = False
-    ) -> tuple[Floats, Ints]:
-        """Silhouettes and nearest other clusters in one job on the GPU."""
+    ) -> tuple[Any, Any]:
+        """Return silhouettes and nearest other clusters, on the GPU if it has this kernel."""
         own = self.training_labels if own is None else own
         if not self._fits or (training and X is not None):
-            return super().silhouettes(own, X, training=training)
+            return KernelMeans.silhouettes(self, own, X, training=training)
         points, scale, itself = None, None, self.itself
         if X is not None:
             points = self._moved(X)

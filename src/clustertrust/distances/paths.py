@@ -12,7 +12,8 @@ from scipy.sparse.csgraph import dijkstra
 
 from clustertrust._types import Floats, Ints, Result
 from clustertrust.cells import Cells
-from clustertrust.distances.dissimilarity import ROUNDING, Dissimilarity, Reduce
+from clustertrust.distances.dissimilarity import Dissimilarity, Reduce
+from clustertrust.distances.moments import ROUNDING
 
 # Points that paths lead to, of each cluster at least a few; fewer where there are very many points.
 LANDMARKS, FEWEST_LANDMARKS, A_CLUSTER = 500, 50, 5

@@ -43,7 +43,7 @@ def build_runs(X: Any, recipe: Recipe) -> Ensemble:
     runs = run_all(X, recipe, list(enumerate(seeds)), kept)
     check_enough(runs, R)
     warn_of_runs(recipe, runs)
-    return assemble(runs)
+    return assemble(runs, recipe.n_jobs)
 
 
 def check_enough(runs: Sequence[Run], tried: int) -> None:

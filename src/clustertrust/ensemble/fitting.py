@@ -6,7 +6,6 @@ import sys
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
@@ -140,7 +139,13 @@ class Method:
         if not hasattr(self.estimator, "get_params"):
             return None, 0
         key = parameter(self.estimator, "n_clusters")
-        return (key, self.estimator.get_params()[key]) if key else (None, 0)
+        return (key, _params(self.estimator)[key]) if key else (None, 0)
+
+    def with_k(self, k: int) -> Method:
+        """Return the method with another number of clusters."""
+        key, _ = self.k
+        assert key is not None
+        return replace(self, estimator=_with_params(self.estimator, {key: k}))
 
     @property
     def is_round(self) -> bool:
@@ -153,6 +158,15 @@ class Method:
         return metric.is_cosine and self.clusterer.takes_directions
 
 
+def _params(estimator: Any) -> Mapping[str, Any]:
+    """Return the parameters of an estimator that is not fitted, those of its parts included."""
+    # `get_params` reads the signature anew each time.
+    own: Mapping[str, Any] = (
+        vars(estimator) if type(estimator) in _PLAIN else estimator.get_params()
+    )
+    return own
+
+
 def parameter(estimator: Any, name: str) -> str | None:
     """Return the estimator's name for a parameter to vary, or None.
 
@@ -162,7 +176,7 @@ def parameter(estimator: Any, name: str) -> str | None:
     names = [name, f"{prefix}{name}"]
     if name == "n_clusters":
         names = [f"{prefix}n_clusters", f"{prefix}n_components"]
-    params = estimator.get_params()
+    params = _params(estimator)
     return next((one for one in names if one in params), None)
 
 
@@ -237,7 +251,7 @@ def seed_parameters(estimator: Any) -> list[str]:
     """Return the names of the parameters that hold a seed, those of its parts included."""
     return [
         name
-        for name in estimator.get_params()
+        for name in _params(estimator)
         if name == "random_state" or name.endswith("__random_state")
     ]
 
@@ -337,13 +351,19 @@ def _rows(X: Any, sample: Ints | None, measured: DistanceData | None) -> Any:
 
 def seeded(estimator: Any, params: dict[str, Any], seed: int) -> Any:
     """Copy the estimator with the parameters of this run, and its seed wherever it takes one."""
+    model = _with_params(estimator, params)
+    return _with_params(model, dict.fromkeys(seed_parameters(model), seed), in_place=True)
+
+
+def _with_params(estimator: Any, params: Mapping[str, Any], *, in_place: bool = False) -> Any:
+    """Return the estimator, or a copy of it, with these parameters."""
     # They hold only parameters; `clone` and `set_params` take as long as clustering.
-    if type(estimator) in _PLAIN and not params.keys() - vars(estimator).keys():
-        model = copy(estimator)
-        vars(model).update(params, random_state=seed)
+    kind: Any = type(estimator)
+    if kind in _PLAIN and not params.keys() - vars(estimator).keys():
+        model = estimator if in_place else kind.__new__(kind)
+        vars(model).update(vars(estimator), **params)
         return model
-    model = clone(estimator).set_params(**params)
-    return model.set_params(**dict.fromkeys(seed_parameters(model), seed))
+    return (estimator if in_place else clone(estimator)).set_params(**params)
 
 
 def _sample(n: int, resample: float | str | None, rng: np.random.Generator | None) -> Ints | None:

@@ -23,9 +23,11 @@ from clustertrust._parallel import Team
 from clustertrust._types import Array, Floats, Ints
 from clustertrust.distances.metrics import is_name
 from clustertrust.distances.tiles import tile_parts
-from clustertrust.ensemble.starts import FEW_POINTS, RUNS, Starts
+from clustertrust.ensemble.starts import RUNS, Starts
 from clustertrust.kernels import backend
 
+# Up to so many points runs are computed one by one: all that they need stays in the cache.
+FEW_POINTS = 4096
 # Bytes for what clusters gain and lose, by part of the points.
 _MOVES = 2**26
 # Of all norms together: beyond these they are scaled, so that squares stay within float32.
@@ -72,7 +74,8 @@ class PreparedData:
         return type(None), ()
 
     @property
-    def _points(self) -> tuple[Array, Array, Array]:
+    def points(self) -> tuple[Array, Array, Array]:
+        """The points as kernels take them."""
         return self.X, self.tiles, self.lengths
 
     def suits(self, model: Any) -> bool:
@@ -113,7 +116,9 @@ class PreparedData:
         parts = tile_parts(len(self.tiles))
         with Team(min(threads, len(parts))) as team:
             starts = starts or Starts(self.X, self.middle, self.squares)
-            for (k, init, max_iter, tol), positions in alike.items():
+            # The largest k first: starts of fewer clusters may begin as those of more.
+            by_k = sorted(alike.items(), key=lambda item: -item[0][0])
+            for (k, init, max_iter, tol), positions in by_k:
                 size = max(1, _MOVES // (8 * len(parts) * k * self.X.shape[1]))
                 for low in range(0, len(positions), size):
                     batch = positions[low : low + size]
@@ -134,7 +139,7 @@ class PreparedData:
         drift = np.zeros((1, k), dtype=np.float32)
         runs = (np.arange(1), *self.lay_out_centers(centers[None]), drift)
         known = (labels, np.full(labels.shape, -1, dtype=np.float32))
-        backend().assign(self._points, runs, (0, len(self.tiles)), known, moved)
+        backend().assign(self.points, runs, (0, len(self.tiles)), known, moved)
         return np.asarray(labels[0])
 
     def lay_out_centers(self, centers: Floats) -> tuple[Array, Array, Array, Floats]:
@@ -161,12 +166,12 @@ class _Batch:
         # Where points are, and what is added up, is minus the middle.
         self.centers = start - data.middle
         R, k, d = start.shape
-        self.labels = np.full((R, len(data.X)), -1, dtype=np.int32)
+        self.labels = team.full((R, len(data.X)), -1, np.int32)
         self.sums, self.counts = np.zeros((R, k, d)), np.zeros((R, k), dtype=np.int64)
         self.seconds = np.full(R, seconds)
         # How far centres have drifted, and up to which drift a label is sure to hold.
         self.placed, self.drift = start.copy(), np.zeros((R, k))
-        self.until = np.full(self.labels.shape, -1, dtype=np.float32)
+        self.until = team.full(self.labels.shape, -1, np.float32)
 
     def run(self, max_iter: int, tol: float) -> Iterator[tuple[int, Fitted | None]]:
         """Yield each run when it ends: by Lloyd's steps, with the stopping rule of `KMeans`."""
@@ -206,7 +211,7 @@ class _Batch:
         def work(some: slice) -> None:
             moved = (data.middle, self.sums[some], self.counts[some])
             runs = (self.centers[some], self.labels[some], steps[some])
-            backend().lloyd(data._points, moved, data.scale, part, (max_iter, tol), runs)
+            backend().lloyd(data.points, moved, data.scale, part, (max_iter, tol), runs)
 
         self.team.run(work, [slice(low, low + RUNS) for low in range(0, len(steps), RUNS)])
         self.seconds += (time.perf_counter() - began) / len(steps)
@@ -227,7 +232,7 @@ class _Batch:
 
         def work(i: int) -> None:
             moved = (data.middle, sums[i], counts[i], changed[i])
-            backend().assign(data._points, runs, parts[i], known, moved)
+            backend().assign(data.points, runs, parts[i], known, moved)
 
         self.team.run(work, range(len(parts)))
         # Added up in order, whoever came first.

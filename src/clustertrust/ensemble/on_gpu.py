@@ -12,6 +12,7 @@ from sklearn.cluster import KMeans
 from clustertrust.ensemble.checkpoints import Checkpoint
 from clustertrust.ensemble.fitting import Drawing, Method, Run
 from clustertrust.ensemble.placing import Nearest
+from clustertrust.kernels._cupy import holding
 from clustertrust.kernels._cupy_kmeans import KMeansRuns
 
 
@@ -32,6 +33,7 @@ def _plain(method: Method) -> bool:
     return isinstance(estimator.init, str) and estimator.init in {"k-means++", "random"}
 
 
+@holding()
 def fit_on_gpu(
     X: Any,
     methods: Sequence[Method],

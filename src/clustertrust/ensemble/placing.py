@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.mixture import GaussianMixture
 
+from clustertrust._balls import Balls, balls_of_densities, balls_of_points
 from clustertrust._mixtures import Densities
 from clustertrust._parallel import blocks, one_thread
 from clustertrust._types import Floats, Ints
@@ -19,6 +20,11 @@ from clustertrust.distances.metrics import EUCLIDEAN, Metric, unit_rows
 from clustertrust.distances.precomputed import check_new_distances, nearest_column
 from clustertrust.ensemble.lloyd import prepare_data
 from clustertrust.records import Record, check_fields, check_finite, register
+
+# Where a larger share of the points is not known, all are placed: a copy of most takes longer.
+_MOST = 0.8
+# Far more than rounding takes from the logarithm of a density
+_ROUNDING = 1e-3
 
 
 @runtime_checkable
@@ -76,6 +82,12 @@ class Nearest(Record):
         X = unit_rows(X) if self.of_directions else X
         return self.labels[nearest_point(self.centers, X, self.metric)]
 
+    def balls(self, centers: Floats) -> Balls | None:
+        """Return balls in which all points get one label; None: not for this metric."""
+        if self.of_directions or not self.metric.is_euclidean:
+            return None
+        return balls_of_points(self.centers, self.labels, centers)
+
 
 @dataclass(frozen=True)
 class PrecomputedNearest(Record):
@@ -123,8 +135,17 @@ class NearestTrainingPoint(Record):
 
     def __call__(self, X: Any) -> Ints:
         """Label each row of X."""
-        points = self.X if self.rows is None else self.X[self.rows]
-        return self.labels[nearest_point(points, X, self.metric)]
+        return self.labels[nearest_point(self._points, X, self.metric)]
+
+    @property
+    def _points(self) -> Any:
+        return self.X if self.rows is None else self.X[self.rows]
+
+    def balls(self, centers: Floats) -> Balls | None:
+        """Return balls in which all points get one label; None: not for this metric."""
+        if not self.metric.is_euclidean or sparse.issparse(self.X):
+            return None
+        return balls_of_points(self._points, self.labels, centers)
 
 
 _COVARIANCES = {"full": "k d d", "tied": "d d", "diag": "k d", "spherical": "k"}
@@ -178,8 +199,15 @@ class Predict(Record):
                 return np.asarray(self.model.predict(X))
             X = np.asarray(X, dtype=np.float64)
             some = blocks(len(X), 24 * len(densities.peaks), largest=8192)
-            labels = [densities.log_joint(X[rows]).labels() for rows in some]
+            labels = [densities.labels(X[rows].T) for rows in some]
         return np.concatenate([np.empty(0, dtype=np.int64), *labels])
+
+    def balls(self, centers: Floats) -> Balls | None:
+        """Return balls in which all points get one label; None: not for this model."""
+        densities = self._densities
+        if densities is None or self.dtype not in (None, np.float64):
+            return None
+        return balls_of_densities(densities, centers, ahead=_ROUNDING)
 
 
 def _check_positions(rows: Ints | None, labels: Ints, n: int) -> None:
@@ -207,3 +235,31 @@ def place(placers: list[Placer], X: Any) -> Ints:
         else:
             columns.append(placer(X))
     return np.column_stack(columns).astype(np.int32)
+
+
+class KnownNear:
+    """Labels that runs give to points near one of a few centers, for points that have one each.
+
+    `centers` (g, d) are any points, best in the middle of clusters.
+    """
+
+    def __init__(self, placers: list[Placer], centers: Floats) -> None:
+        self.placers, self.centers = placers, centers
+        # Of a run that knows nothing each point is beyond
+        nothing = Balls(np.full(len(centers), -1), np.zeros(len(centers)))
+        balls = [(by.balls(centers) if hasattr(by, "balls") else None) or nothing for by in placers]
+        self._labels = np.column_stack([own.labels for own in balls])
+        self._radii = np.column_stack([own.radii for own in balls])
+
+    def place(self, X: Any, of: Ints) -> Ints:
+        """Return what `place` does, (n, R), for points X with a center each; -1: none."""
+        far = np.linalg.norm(X - self.centers[of], axis=1)
+        is_known = (far[:, None] < self._radii[of]) & (of >= 0)[:, None]
+        labels = self._labels[of].astype(np.int32)
+        for run, placer in enumerate(self.placers):
+            rows = np.flatnonzero(~is_known[:, run])
+            if rows.size > _MOST * len(X):
+                labels[:, run] = placer(X)
+            elif rows.size:
+                labels[rows, run] = placer(X[rows])
+        return labels

@@ -35,7 +35,9 @@ from clustertrust.ensemble.fitting import (
     on_directions,
     parameter,
     prepare,
+    seeded,
 )
+from clustertrust.ensemble.lloyd import prepare_data
 from clustertrust.ensemble.runs import Runs, as_runs
 
 DEFAULTS: dict[str, Any] = {
@@ -123,6 +125,10 @@ class Recipe:
                 "n_runs", n_runs, "needs all points at once", f"give a number. {remedy}".strip(" .")
             )
         return n_runs
+
+    def with_k(self, k: int) -> Recipe:
+        """Return the recipe with another number of clusters of all its methods."""
+        return replace(self, methods=tuple(method.with_k(k) for method in self.methods))
 
     @property
     def is_precomputed(self) -> bool:
@@ -246,6 +252,18 @@ class Recipe:
     def takes_directions(self) -> bool:
         """Return whether some runs cluster rows of unit length."""
         return any(method.takes_directions(self.metric) for method in self.methods)
+
+    def is_plain_kmeans(self, X: Any, seeds: Sequence[int]) -> bool:
+        """Return whether the first runs on X are k-means of our own, of all rows as they are."""
+        drawing, data = self.drawing, prepare_data(X)
+        is_whole = drawing.resample is None and not drawing.vary and not self.takes_directions
+        if data is None or not is_whole or self.device in GPU:
+            return False
+        models = ((self.method(r), seed) for r, seed in enumerate(seeds))
+        return all(
+            method.clusterer.in_step and data.suits(seeded(method.estimator, {}, seed))
+            for method, seed in models
+        )
 
     def for_data(self, X: Any) -> Recipe:
         """Return the recipe with the metric settled, and with what runs in this process share.

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 import pandas as pd
 
+from clustertrust._parallel import count_threads, stack_columns
 from clustertrust._types import Array, Floats, Ints
 from clustertrust._validation.arguments import check_floats
 from clustertrust._validation.frames import is_dask
@@ -364,7 +365,18 @@ def _of_dask(kind: type[Ensemble], labels: Any) -> Ensemble:
     return kind(labels.astype(np.int64), (None,) * labels.shape[1])
 
 
-def assemble(runs: Sequence[Run]) -> Ensemble:
+def _side_by_side(columns: Sequence[Ints], threads: int) -> Ints:
+    """Return the columns as one array (n, R): the one that they are views of, else a new one."""
+    whole = columns[0].base
+    if isinstance(whole, np.ndarray) and whole.shape == (len(columns[0]), len(columns)):
+        views = [column.__array_interface__ for column in columns]
+        if views == [column.__array_interface__ for column in whole.T]:
+            return whole
+    stacked: Ints = stack_columns(columns, threads)
+    return stacked
+
+
+def assemble(runs: Sequence[Run], n_jobs: int | None = 1) -> Ensemble:
     """Put runs side by side."""
     centers = tuple(
         run.centers
@@ -372,7 +384,7 @@ def assemble(runs: Sequence[Run]) -> Ensemble:
         if run.centers is not None and len(run.centers) > run.labels.max(initial=-1)
     )
     return Ensemble(
-        labels=np.column_stack([run.labels for run in runs]),
+        labels=_side_by_side([run.labels for run in runs], count_threads(n_jobs)),
         label_names=(None,) * len(runs),
         centers=centers if len(centers) == len(runs) else None,
         runs=tuple(runs),

@@ -2,8 +2,9 @@
 
 The graph of nearest neighbours, its normalised Laplacian and k-means of the first eigenvectors are
 the same. A graph in as many pieces as there are clusters needs no eigenvectors: all points of a
-piece have the same place among them. Others come from a dense solver, which finds equal eigenvalues
-for certain, and takes as long for any graph of this size.
+piece have the same place among them. With more pieces than clusters any of them could be merged, as
+far as eigenvectors tell; here it is those that are closest. Other eigenvectors come from a dense
+solver, which finds equal eigenvalues for certain, and takes as long for any graph of this size.
 """
 
 from __future__ import annotations
@@ -33,9 +34,8 @@ _DEFAULTS = {
 }
 
 
-def _neighbors(X: Floats, n_neighbors: int) -> Bools:
+def _neighbors(squares: Floats, n_neighbors: int) -> Bools:
     """Return which points are the nearest of each point, (n, n), not counting itself."""
-    squares = squared_distances(X, X)
     last = np.partition(squares, n_neighbors - 1, axis=1)[:, n_neighbors - 1]
     near = squares <= last[:, None]
     # Of ties the first, on every processor
@@ -55,13 +55,32 @@ def _pieces(near: Bools) -> tuple[int, Ints]:
     return int(count), np.asarray(labels)
 
 
+def _joined(labels: Ints, count: int, k: int, squares: Floats) -> Ints:
+    """Return labels of `count` pieces joined to k, the two closest first; the distance of two is
+    that of their closest points.
+    """
+    order = np.argsort(labels, kind="stable")
+    starts = np.searchsorted(labels[order], np.arange(count))
+    apart = np.minimum.reduceat(squares[np.ix_(order, order)], starts, axis=0)
+    apart = np.minimum.reduceat(apart, starts, axis=1)
+    np.fill_diagonal(apart, np.inf)
+    names = np.arange(count)
+    for _ in range(count - k):
+        one, other = np.unravel_index(apart.argmin(), apart.shape)
+        names[names == other] = one
+        apart[one] = apart[:, one] = np.minimum(apart[one], apart[other])
+        apart[one, one] = apart[other] = apart[:, other] = np.inf
+    return np.unique(names, return_inverse=True)[1][labels]
+
+
 def _embed(near: Bools, k: int) -> Floats:
     """Return the first k eigenvectors of the normalised Laplacian of the graph, (n, k)."""
-    # A link counts half from either side.
-    links = 0.5 * near
-    links += links.T
-    roots = np.sqrt(links.sum(axis=0))
-    laplacian = links / -roots / roots[:, None]
+    # A link counts half from either side. Few points are linked, and LAPACK goes by column.
+    i, j = np.nonzero(near | near.T)
+    links = 0.5 * near[i, j] + 0.5 * near[j, i]
+    roots = np.sqrt(np.bincount(j, links, len(near)))
+    laplacian = np.zeros(near.shape, order="F")
+    laplacian[i, j] = links / -roots[j] / roots[i]
     np.fill_diagonal(laplacian, 1.0)
     vectors = eigh(laplacian, subset_by_index=(0, k - 1), overwrite_a=True, check_finite=False)[1]
     return np.ascontiguousarray(vectors / roots[:, None])
@@ -81,10 +100,11 @@ def spectral_labels(model: Any, X: Array) -> Ints | None:
     k, n_neighbors = model.n_clusters, model.n_neighbors
     if not (1 <= k < n and 2 <= n_neighbors < n <= MOST_POINTS):
         return None
-    near = _neighbors(X, n_neighbors)
+    squares = squared_distances(X, X)
+    near = _neighbors(squares, n_neighbors)
     count, labels = _pieces(near)
-    if count == k:
-        return labels
+    if count >= k:
+        return labels if count == k else _joined(labels, count, k, squares)
     data = prepare_data(_embed(near, k))
     kmeans = KMeans(k, n_init=1, random_state=model.random_state)
     if data is None or not data.suits(kmeans):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -66,6 +66,9 @@ class Starts:
     squares: float
     drawn_before: int = 0
     rounding_may_decide: bool = False
+    # By number of candidates and seeds, the positions of the last starts of k-means++, and where
+    # rounding could decide
+    _drawn: dict[tuple[Any, ...], tuple[Ints, Bools]] = field(default_factory=dict, repr=False)
 
     def draw(self, init: str, k: int, seeds: Sequence[int], team: Team) -> Floats:
         """Return the coordinates of the starts of each run, (R, k, d)."""
@@ -106,17 +109,40 @@ class Starts:
 
     def _plus_plus(self, k: int, seeds: Sequence[int], team: Team) -> list[Ints]:
         """Return the positions of a batch of runs."""
+        first, draws = self._first_and_draws(k, seeds)
+        # With as many candidates a step, the start of fewer clusters begins that of more.
+        key = (draws.shape[2], tuple(seeds))
+        found, unsure = self._drawn.get(key, (np.empty((0, 0)), np.empty(0)))
+        if found.shape[1] < k:
+            draw = self._one_by_one if len(self.X) <= FEW_POINTS else self._in_step
+            found, unsure = self._drawn[key] = draw(first, draws, team)
+        return [
+            self._by_sklearn(k, seed) if unsure[b] and not self.rounding_may_decide else own[:k]
+            for b, (seed, own) in enumerate(zip(seeds, found, strict=True))
+        ]
+
+    def _first_and_draws(self, k: int, seeds: Sequence[int]) -> tuple[Ints, Floats]:
+        """Return the first point of each run (B,), and where candidates lie (B, k - 1, c)."""
         trials = 2 + int(np.log(k))
         size = 1 + (k - 1) * trials
         uniform = np.array([_seeded(seed, self.drawn_before).random_sample(size) for seed in seeds])
         first: Ints = self._shares.searchsorted(uniform[:, 0], side="right")
-        draws = uniform[:, 1:].reshape(len(seeds), k - 1, trials)
-        draw = self._one_by_one if len(self.X) <= FEW_POINTS else self._in_step
-        found, unsure = draw(first, draws, team)
-        return [
-            self._by_sklearn(k, seed) if unsure[b] and not self.rounding_may_decide else found[b]
-            for b, seed in enumerate(seeds)
-        ]
+        return first, uniform[:, 1:].reshape(len(seeds), k - 1, trials)
+
+    def draw_numbers(self, init: str, k: int, seeds: Sequence[int]) -> tuple[Floats, Ints] | None:
+        """Return what the starts of runs take from their seeds alone, on any points of this shape.
+
+        That is where candidates lie (B, k - 1, c) and the first positions of (B, k); for random
+        starts all positions, and c = 0. None where scikit-learn has to draw.
+        """
+        if init == "random":
+            chosen = np.array([self._random(k, seed) for seed in seeds])
+            return np.empty((len(seeds), k - 1, 0)), chosen
+        if self.X.dtype != np.float64 or not _same_draws():
+            return None
+        positions = np.zeros((len(seeds), k), dtype=np.int64)
+        positions[:, 0], draws = self._first_and_draws(k, seeds)
+        return draws, positions
 
     def _one_by_one(self, first: Ints, draws: Floats, team: Team) -> tuple[Ints, Bools]:
         """Return the positions of each run, (B, k), and where rounding could decide."""
@@ -152,7 +178,7 @@ class _Batch:
         n = len(data.X)
         self.tile: int = backend().TILE
         self.n_tiles = -(-n // self.tile)
-        self.closest = np.full((runs, n), np.inf)
+        self.closest: Floats = team.full((runs, n), np.inf)
         self.unsure = np.zeros(runs, dtype=bool)
         self.reach = 0.0
         # By run: the last chosen centre, minus the middle, and Σ over the points of each tile.

@@ -38,7 +38,8 @@ def _parquet_writer(path: Path, schema: Any) -> Any:
 
 
 def _arrow_writer(path: Path, schema: Any) -> Any:
-    return importlib.import_module("pyarrow.ipc").new_file(str(path), schema)
+    ipc = importlib.import_module("pyarrow.ipc")
+    return ipc.new_file(str(path), schema, options=ipc.IpcWriteOptions(compression="lz4"))
 
 
 # Row groups of Parquet, and batches of Arrow's file format, also known as Feather.

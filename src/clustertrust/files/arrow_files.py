@@ -6,7 +6,6 @@ import importlib
 import io
 import struct
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 import pandas as pd
@@ -41,11 +40,6 @@ def read_arrow(source: Any, reading: Reading) -> Table:
     check_memory(size.need, f"its {size.rows:,} rows")
     with opened(source) as file:
         return table_of_frame(from_arrow(arrow_reader(file)[0].read_all()))
-
-
-def write_arrow(table: pd.DataFrame, path: Path) -> None:
-    """Write Feather, Arrow's file format."""
-    table.reset_index(drop=True).to_feather(path)
 
 
 def parquet_file(source: Any) -> Any:

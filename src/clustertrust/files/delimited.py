@@ -11,16 +11,16 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from functools import partial
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from clustertrust._errors import Message
 from clustertrust.files.columns import UNNAMED
 from clustertrust.files.errors import TableError
-from clustertrust.files.layout import layout_of, try_encodings
+from clustertrust.files.layout import Layout, layout_of, try_encodings
 from clustertrust.files.memory import allowed, check_memory, needed
 from clustertrust.files.reading import Dialect, Reading, Table
 from clustertrust.tables.values import as_numbers, decimal_of, known_texts
@@ -60,39 +60,69 @@ def read_delimited(source: Any, reading: Reading, separator: str, format: str) -
         layout = layout_of(head, encoding, reading, separator)
         options: dict[str, Any] = {"sep": layout.separator, "encoding": encoding}
         options |= {"skiprows": layout.skip} if layout.skip else {}
-        names = first_line(source, options)
-        named = has_names(names, reading.header)
-        guessed = not named and reading.header is None
-        renamed = ""
-        if named:
-            names, renamed = distinct([f"{UNNAMED}0"] * layout.unnamed + names)
-            options |= {"names": names} if renamed or layout.unnamed else {}
-        options |= {"header": 0 if named else None} | _types(reading, names, named)
-        frame = parse_csv(rewound(source), options)
-        parse = partial(_parse_again, source)
+        top = top_of(first_line(source, options), layout, reading)
+        options |= {"header": 0, "names": top.names} if top.has_names else {"header": None}
+        options |= _types(reading, top)
+
+        def parse(how: Mapping[str, Any]) -> pd.DataFrame:
+            return parse_csv(rewound(source), how)
+
+        frame = parse(options)
         marks = {} if reading.as_written else marks_of(frame, reading, options, parse)
-        notes: list[str | Message] = [*layout.notes]
-        notes += [renamed] * bool(renamed) + [WITHOUT_NAMES] * guessed
         if marks:
-            frame = parse_csv(rewound(source), options | marks)
-        if marks and not reading.has_marks:
-            notes.append(COMMA)
-        elif named and reading.header is None:
-            notes += doubt_of_names(frame)
+            frame = parse(options | marks)
         dialect = Dialect(format, layout.separator, marks.get("decimal", "."))
+        notes = notes_of(layout, top, reading, marks, frame)
         return Table(frame, notes=tuple(notes), dialect=dialect)
 
     return try_encodings(head, reading, read)
 
 
-def _types(reading: Reading, names: list[str], named: bool) -> dict[str, Any]:
+class Top(NamedTuple):
+    """The first line of a text.
+
+    Attributes
+    ----------
+    names : of the columns, or their positions
+    has_names : whether the columns have names; else the line is a row
+    note : on names that occur twice
+    """
+
+    names: list[str]
+    has_names: bool
+    note: str = ""
+
+
+def top_of(first: list[str], layout: Layout, reading: Reading) -> Top:
+    """Return the names of the columns, by the fields of the first line."""
+    if not has_names(first, reading.header):
+        return Top([str(j) for j in range(len(first))], has_names=False)
+    names, note = distinct([f"{UNNAMED}0"] * layout.unnamed + first)
+    return Top(names, True, note)
+
+
+def notes_of(
+    layout: Layout, top: Top, reading: Reading, marks: Mapping[str, Any], frame: pd.DataFrame
+) -> list[str | Message]:
+    """Return what was found about a text, and not given; `frame` has its rows, or the first."""
+    notes: list[str | Message] = [*layout.notes, *([top.note] if top.note else [])]
+    if not top.has_names and reading.header is None:
+        notes.append(WITHOUT_NAMES)
+    if "decimal" in marks and not reading.has_marks:
+        notes.append(COMMA)
+    elif top.has_names and reading.header is None:
+        notes += doubt_of_names(frame)
+    return notes
+
+
+def _types(reading: Reading, top: Top) -> dict[str, Any]:
     """Return options of pandas.read_csv for what is kept as text and what is missing."""
     if reading.as_written:
         return {"dtype": str, "keep_default_na": False}
-    if named:
-        return as_text([name for name in reading.text if name in names], names, reading.na)
-    positions = [int(name) for name in reading.text if name.isdecimal()]
-    return as_text(positions, range(len(names)), reading.na)
+    text = [name for name in reading.text if name in top.names]
+    if top.has_names:
+        return as_text(text, top.names, reading.na)
+    return as_text([int(name) for name in text], range(len(top.names)), reading.na)
 
 
 def marks_of(
@@ -114,10 +144,6 @@ def marks_of(
             frame = parse({**options, "dtype": as_written})
         marks |= _dates_as_text(frame, marks["thousands"], options)
     return marks
-
-
-def _parse_again(source: Any, options: Mapping[str, Any]) -> pd.DataFrame:
-    return parse_csv(rewound(source), options)
 
 
 def doubt_of_names(frame: pd.DataFrame) -> list[Message]:
@@ -261,11 +287,16 @@ def as_text(
 
     `na` are more texts that stand for a missing value in the others.
     """
-    texts = [""] if na == () else [*_MISSING, *(na or ())]
     if not text:
-        return {"keep_default_na": False, "na_values": texts}
-    missing = {name: texts for name in columns if name not in text}
-    return {"dtype": dict.fromkeys(text, str), "keep_default_na": False, "na_values": missing}
+        return {"keep_default_na": False, "na_values": missing_texts(na)}
+    kinds = dict.fromkeys(text, str)
+    missing = {name: missing_texts(na) for name in columns if name not in kinds}
+    return {"dtype": kinds, "keep_default_na": False, "na_values": missing}
+
+
+def missing_texts(na: Sequence[str] | None) -> list[str]:
+    """Return the texts that stand for a missing value: the usual ones and `na`, which may be ()."""
+    return [""] if na == () else [*_MISSING, *(na or ())]
 
 
 def open_text(path: Path, mode: str, **options: Any) -> Any:
@@ -286,14 +317,15 @@ def first_line(source: Any, options: Mapping[str, Any]) -> list[str]:
     return [str(name) or f"{UNNAMED}{j}" for j, name in enumerate(line.iloc[0])]
 
 
-# What is said of a first line of decimals, or of numbers that repeat: no names are like that.
+# What is said of a first line of numbers that no names are like.
 WITHOUT_NAMES = Message("the first line as a point ({header=True} takes it as names)")
 
 
 def has_names(first: list[str], header: bool | None) -> bool:
-    """Return whether the first line holds names."""
+    """Return whether the first line holds names: integers that rise may be such, as years are."""
     if header is None and is_point(first):
-        if len(set(first)) < len(first) or any(not text.strip().isdecimal() for text in first):
+        are_whole = all(text.strip().isdecimal() for text in first)
+        if not are_whole or not all(int(a) < int(b) for a, b in pairwise(first)) or len(first) < 2:
             return False
         raise TableError(
             Message(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar
@@ -11,7 +12,7 @@ from typing import Any, BinaryIO, ClassVar
 import numpy as np
 import pandas as pd
 
-from clustertrust._errors import InputError, literal
+from clustertrust._errors import InputError, Message, literal
 from clustertrust._types import Array, Floats
 from clustertrust._validation.frames import check_whole_numbers
 from clustertrust.files import delimited
@@ -23,24 +24,59 @@ from clustertrust.files.arrow_files import (
     parquet_file,
     parquet_size,
 )
-from clustertrust.files.columns import Selection
+from clustertrust.files.columns import UNNAMED
 from clustertrust.files.errors import named_errors
 from clustertrust.files.memory import needed, needed_by_array
-from clustertrust.files.reading import Reading
+from clustertrust.files.reading import Dialect, Reading
 from clustertrust.files.sources import Block, Source, float_type
 from clustertrust.storage import read_array_header
 
+# Of a frame, where a part is read whole.
+ROWS = 2**16
+
 
 class FileSource(Source):
-    """Files of one format, opened with the chosen columns; `reading` is for text."""
+    """Files of one format, whose rows come as frames too, text as it is.
+
+    Attributes
+    ----------
+    paths : the files
+    names : of all columns; positions, if they have no names
+    index : the column that the files say names the rows
+    """
+
+    paths: list[Path]
+    names: list[str]
+    index: str | None = None
+
+    @property
+    def notes(self) -> list[str | Message]:
+        """What was found out about the files, such as their encoding."""
+        return []
+
+    @property
+    def dialect(self) -> Dialect | None:
+        """How text is written; None for other formats."""
+        return None
 
     @abstractmethod
-    def __init__(self, paths: Sequence[Path], selection: Selection, reading: Reading) -> None: ...
+    def __init__(self, paths: Sequence[Path], reading: Reading) -> None: ...
 
-    @classmethod
     @abstractmethod
-    def names_of(cls, path: Path, reading: Reading) -> list[str] | None:
-        """Return the names of the columns of a file, None if they have none."""
+    def frames(self, rows: int) -> Iterator[pd.DataFrame]:
+        """Yield all rows as they are read, in order."""
+
+    def only(self, names: Collection[str], id: str | None = None) -> FileSource:
+        """Return the table with some of its columns, and with the one that names the rows."""
+        return self
+
+    def parts(self) -> list[tuple[Path, Any]]:
+        """Return what workers read on their own, in order; nothing, if they do not."""
+        return []
+
+    def part(self, part: tuple[Path, Any]) -> pd.DataFrame:
+        """Return the rows of a part."""
+        raise NotImplementedError
 
     @classmethod
     @abstractmethod
@@ -57,11 +93,6 @@ class NpySource(FileSource):
     """A file that `numpy.save` wrote. It is read, not mapped, so that a limit on memory holds."""
 
     @classmethod
-    def names_of(cls, path: Path, reading: Reading) -> None:
-        """Return None: columns of an array have no names."""
-        return
-
-    @classmethod
     def size_of(cls, path: Path) -> int:
         """Return the size of the file."""
         return path.stat().st_size
@@ -73,11 +104,10 @@ class NpySource(FileSource):
             shape, _, dtype = read_array_header(file)
         return needed_by_array(shape, dtype) + needed(shape[0] if shape else 1, 0)
 
-    def __init__(self, paths: Sequence[Path], selection: Selection, reading: Reading) -> None:
-        path = paths[0]
+    def __init__(self, paths: Sequence[Path], reading: Reading) -> None:
+        self.paths, path = list(paths), paths[0]
         if len(paths) > 1:
             raise ValueError(f"{path.parent} holds {len(paths)} arrays; give one .npy file.")
-        selection.refuse_names(str(path))
         with named_errors(str(path), "npy"), path.open("rb") as file:
             shape, self.by_column, self.dtype = read_array_header(file)
             self.offset = file.tell()
@@ -93,6 +123,12 @@ class NpySource(FileSource):
             )
         self.path = path
         self.n_rows, self.n_features = shape
+        self.names = [str(j) for j in range(self.n_features)]
+
+    def frames(self, rows: int) -> Iterator[pd.DataFrame]:
+        """Yield the numbers, under the positions of their columns."""
+        for block in self.read(rows):
+            yield pd.DataFrame(block.X, columns=self.names)
 
     def read(self, rows: int) -> Iterator[Block]:
         """Read the file from its start."""
@@ -100,7 +136,7 @@ class NpySource(FileSource):
         with self.path.open("rb") as file:
             for start in range(0, n, rows):
                 values = self._rows(file, start, min(rows, n - start))
-                _check_whole(str(self.path), values)
+                check_whole_numbers(values, str(self.path))
                 yield Block(values.astype(float_type(self.dtype), order="C", copy=False))
 
     def _rows(self, file: BinaryIO, start: int, count: int) -> Array:
@@ -125,81 +161,97 @@ class FrameSource(FileSource):
     # Its name in messages.
     format: ClassVar[str]
 
-    def __init__(self, paths: Sequence[Path], selection: Selection, reading: Reading) -> None:
+    def __init__(self, paths: Sequence[Path], reading: Reading) -> None:
         self.paths, self.reading = list(paths), reading
-        first, *others = ((path, self.names_of(path, reading)) for path in self.paths)
-        for path, names in others:
-            if names != first[1]:
+        names, *others = (self._names(path) for path in self.paths)
+        for path, own in zip(self.paths[1:], others, strict=True):
+            if own != names:
                 raise ValueError(
-                    f"{path} has columns {names}, but {first[0]} has {first[1]}; make them the "
+                    f"{path} has columns {own}, but {self.paths[0]} has {names}; make them the "
                     "same."
                 )
-        index = self._index(self.paths[0])
-        if selection.id in (None, index):
-            selection = replace(selection, id=None)
-        self.id = selection.id or index
-        self.columns = selection.features(first[1] or [], str(first[0]))
-        self.names = [*([] if index is None else [index]), *(first[1] or ())]
+        self.index = self._index(self.paths[0])
+        self._choose(names if self.index is None else [self.index, *names])
+        self.names = self.wanted
+
+    def _choose(self, names: list[str]) -> None:
+        """Set the columns to read; all but those of names are features."""
+        self.wanted = names
+        self.columns = [name for name in names if name != self.index]
         self.n_features = len(self.columns)
+
+    def only(self, names: Collection[str], id: str | None = None) -> FileSource:
+        """Return the table with some of its columns, and with the one that names the rows.
+
+        Names of rows are kept as they are written.
+        """
+        chosen = copy.copy(self)
+        chosen._choose([name for name in self.wanted if name in names or name == id])
+        chosen.reading = replace(self.reading, text=() if id is None else (id,))
+        return chosen
 
     @property
     def n_bytes(self) -> int:
         """Return the bytes of the numbers in memory, or roughly the size of the files."""
         return sum(map(self.size_of, self.paths)) if self.n_rows is None else super().n_bytes
 
-    @property
-    def wanted(self) -> list[str]:
-        """Return the columns to read: the used ones, and the one that names the rows."""
-        chosen = {*(self.columns or ()), self.id}
-        return [name for name in self.names if name in chosen]
-
     def read(self, rows: int) -> Iterator[Block]:
         """Read the files one after the other."""
         assert self.columns is not None
-        for path, frame in self.frames(rows):
-            ids = None if self.id is None else frame[self.id].to_numpy()
+        check_named(self.columns, str(self.paths[0]))
+        for path, frame in self._parts(rows):
+            ids = None if self.index is None else frame[self.index].to_numpy()
             yield Block(numbers_of(frame[self.columns], str(path)), ids)
 
-    def frames(self, rows: int) -> Iterator[tuple[Path, pd.DataFrame]]:
-        """Yield the rows as they are read, text too, with their file."""
+    def frames(self, rows: int) -> Iterator[pd.DataFrame]:
+        """Yield the rows as they are read, text too."""
+        return (frame for _, frame in self._parts(rows))
+
+    def _parts(self, rows: int) -> Iterator[tuple[Path, pd.DataFrame]]:
+        """Yield the rows with their file."""
         for path in self.paths:
             for frame in self._guarded(path, rows):
                 # A block of empty lines: columns without values look like text.
                 if not frame.empty:
                     yield path, frame
 
-    def head(self, rows: int) -> pd.DataFrame:
-        """Return the first rows as they are read, text too."""
-        for _, frame in self.frames(rows):
-            return frame.head(rows)
-        return pd.DataFrame(columns=self.wanted)
-
-    @classmethod
-    def names_of(cls, path: Path, reading: Reading) -> list[str]:
+    def _names(self, path: Path) -> list[str]:
         """Return the names of the columns of a file, each once; errors name the file."""
-        with named_errors(str(path), cls.format):
-            names = cls._columns(path, reading)
+        with named_errors(str(path), self.format):
+            names = self._columns(path)
             delimited.check_unique(names)
-            index = cls._index(path)
+            index = self._index(path)
         return [name for name in names if name != index]
 
-    def _guarded(self, path: Path, rows: int) -> Iterator[pd.DataFrame]:
+    def parts(self) -> list[tuple[Path, Any]]:
+        """Return the files, each with places in it."""
+        return [(path.absolute(), place) for path in self.paths for place in self._places(path)]
+
+    def part(self, part: tuple[Path, Any]) -> pd.DataFrame:
+        """Return the rows of a part."""
+        frames = list(self._guarded(part[0], ROWS, part[1]))
+        empty = pd.DataFrame(columns=self.wanted)
+        return pd.concat(frames, ignore_index=True) if frames else empty
+
+    def _guarded(self, path: Path, rows: int, place: Any = None) -> Iterator[pd.DataFrame]:
         """Yield frames of a file; errors name the file."""
         with named_errors(str(path), self.format):
-            yield from self._frames(path, rows)
+            yield from self._frames(path, rows, place)
 
-    @classmethod
     @abstractmethod
-    def _columns(cls, path: Path, reading: Reading) -> list[str]:
+    def _columns(self, path: Path) -> list[str]:
         """Return the names of the columns of a file."""
 
-    @classmethod
-    def _index(cls, path: Path) -> str | None:
+    def _index(self, path: Path) -> str | None:
         """Return the column that a file says names its rows; None: there is none."""
         return None
 
+    def _places(self, path: Path) -> list[Any]:
+        """Return places of a file that can be read on their own; None: all of it."""
+        return [None]
+
     @abstractmethod
-    def _frames(self, path: Path, rows: int) -> Iterator[pd.DataFrame]:
+    def _frames(self, path: Path, rows: int, place: Any = None) -> Iterator[pd.DataFrame]:
         """Yield frames of about this many rows."""
 
 
@@ -208,8 +260,8 @@ class ParquetSource(FrameSource):
 
     format = "parquet"
 
-    def __init__(self, paths: Sequence[Path], selection: Selection, reading: Reading) -> None:
-        super().__init__(paths, selection, reading)
+    def __init__(self, paths: Sequence[Path], reading: Reading) -> None:
+        super().__init__(paths, reading)
         self.n_rows = sum(parquet_file(path).metadata.num_rows for path in self.paths)
 
     @classmethod
@@ -223,18 +275,20 @@ class ParquetSource(FrameSource):
         """Count what the file says of its parts."""
         return parquet_size(parquet_file(path)).need
 
-    @classmethod
-    def _columns(cls, path: Path, reading: Reading) -> list[str]:
+    def _columns(self, path: Path) -> list[str]:
         return list(parquet_file(path).schema_arrow.names)
 
-    @classmethod
-    def _index(cls, path: Path) -> str | None:
+    def _index(self, path: Path) -> str | None:
         return _index_of(parquet_file(path).schema_arrow)
 
-    def _frames(self, path: Path, rows: int) -> Iterator[pd.DataFrame]:
+    def _places(self, path: Path) -> list[Any]:
+        return list(range(parquet_file(path).num_row_groups)) or [None]
+
+    def _frames(self, path: Path, rows: int, place: Any = None) -> Iterator[pd.DataFrame]:
         file = parquet_file(path)
         parquet_size(file).check_part()
-        for batch in file.iter_batches(batch_size=rows, columns=self.wanted):
+        chosen = None if place is None else [place]
+        for batch in file.iter_batches(batch_size=rows, row_groups=chosen, columns=self.wanted):
             yield from_arrow(batch, flat=True)
 
 
@@ -256,17 +310,15 @@ class ArrowSource(FrameSource):
         """Count what the file says of its parts."""
         return arrow_size(path).need
 
-    @classmethod
-    def _columns(cls, path: Path, reading: Reading) -> list[str]:
+    def _columns(self, path: Path) -> list[str]:
         with path.open("rb") as file:
             return [str(name) for name in arrow_reader(file)[0].schema.names]
 
-    @classmethod
-    def _index(cls, path: Path) -> str | None:
+    def _index(self, path: Path) -> str | None:
         with path.open("rb") as file:
             return _index_of(arrow_reader(file)[0].schema)
 
-    def _frames(self, path: Path, rows: int) -> Iterator[pd.DataFrame]:
+    def _frames(self, path: Path, rows: int, place: Any = None) -> Iterator[pd.DataFrame]:
         arrow_size(path).check_part()
         with path.open("rb") as file:
             reader, is_file = arrow_reader(file)
@@ -283,6 +335,16 @@ def _index_of(schema: Any) -> str | None:
     return levels[0] if len(levels) == 1 else None
 
 
+def check_named(names: Sequence[str], source_name: str) -> None:
+    """Raise if a column has no name: it often holds numbers of the rows."""
+    unnamed = next((name for name in names if name.startswith(UNNAMED)), None)
+    if unnamed is not None:
+        raise ValueError(
+            f"{source_name} has a column without a name, {unnamed!r}, often row numbers that a "
+            "program added. Give it a name, or leave it out of the file."
+        )
+
+
 def numbers_of(frame: pd.DataFrame, source_name: str) -> Floats:
     """Return the values of a frame, NaN where missing; messages call it `source_name`."""
     text = [str(name) for name in frame if frame[name].dtype.kind not in "fiub"]
@@ -290,15 +352,8 @@ def numbers_of(frame: pd.DataFrame, source_name: str) -> Floats:
         problem = f"{source_name} has columns that are not numbers: {text}. "
         remedy = "Leave them out ({drop}), or name the rows by one ({id})."
         raise InputError(literal(problem) + remedy)
-    _check_whole(source_name, frame)
+    check_whole_numbers(frame, source_name)
     # pandas' own types have NA.
     plain = all(isinstance(dtype, np.dtype) for dtype in frame.dtypes)
     values = frame.to_numpy(np.float64) if plain else frame.to_numpy(np.float64, na_value=np.nan)
     return np.ascontiguousarray(values)
-
-
-def _check_whole(source_name: str, values: Any) -> None:
-    try:
-        check_whole_numbers(values)
-    except ValueError as error:
-        raise ValueError(f"{source_name}: {error}") from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -48,11 +48,25 @@ class Format:
 TEXT = ("separator", "header", "encoding", "decimal", "thousands", "na", "skip_rows", "as_written")
 
 
-def _text(format: str, suffixes: tuple[str, ...], separator: str, **in_blocks: Any) -> Format:
-    """Return a format of delimited text."""
+def _by_frames(
+    suffixes: tuple[str, ...], read: Callable[..., Table], append: Any, **rest: Any
+) -> Format:
+    """Return a format that is written frame by frame, a whole table as one."""
+
+    def write(table: pd.DataFrame, path: Path, **how: Any) -> None:
+        with append(path, **how) as add:
+            add(table)
+
+    return Format(suffixes, read, write, append=append, **rest)
+
+
+def _text(
+    format: str, suffixes: tuple[str, ...], separator: str, written: str, blocks: Any = None
+) -> Format:
+    """Return a format of delimited text, with its usual separator and that which is written."""
     read = partial(read_delimited, separator=separator, format=format)
-    write = partial(whole.write_delimited, separator=separator, format=format)
-    return Format(suffixes, read, write, options=TEXT, **in_blocks)
+    append = partial(append_text, separator=written, format=format)
+    return _by_frames(suffixes, read, append, blocks=blocks, options=TEXT)
 
 
 def _json(suffixes: tuple[str, ...], *, lines: bool) -> Format:
@@ -70,41 +84,30 @@ def _sheets(suffix: str, engine: Any) -> Format:
 
 FORMATS: dict[str, Format] = {
     "csv": _text(
-        "csv",
-        (".csv", ".csv.gz", ".csv.bz2", ".csv.xz"),
-        ",",
-        blocks=text_sources.CsvSource,
-        append=partial(append_text, separator=",", format="csv"),
+        "csv", (".csv", ".csv.gz", ".csv.bz2", ".csv.xz"), ",", ",", text_sources.CsvSource
     ),
     "tsv": _text(
         "tsv",
         (".tsv", ".tsv.gz", ".tsv.bz2", ".tsv.xz", ".tab"),
-        "\t",
-        blocks=text_sources.TsvSource,
-        append=partial(append_text, separator="\t", format="tsv"),
+        *("\t", "\t", text_sources.TsvSource),
     ),
-    "txt": replace(
-        _text("txt", (".txt", ".txt.gz", ".dat"), ","),
-        write=partial(whole.write_delimited, separator="\t", format="txt"),
-    ),
+    "txt": _text("txt", (".txt", ".txt.gz", ".dat"), ",", "\t"),
     "json": _json((".json",), lines=False),
     "jsonl": _json((".jsonl", ".ndjson"), lines=True),
     "xlsx": _sheets(".xlsx", "openpyxl"),
     "ods": _sheets(".ods", "odf"),
-    "parquet": Format(
+    "parquet": _by_frames(
         (".parquet", ".pq"),
         arrow_files.read_parquet,
-        partial(pd.DataFrame.to_parquet, index=False),
+        partial(append_arrow, format="parquet"),
         blocks=file_sources.ParquetSource,
-        append=partial(append_arrow, format="parquet"),
         needs=("pyarrow", "parquet"),
     ),
-    "arrow": Format(
+    "arrow": _by_frames(
         (".arrow", ".feather"),
         arrow_files.read_arrow,
-        arrow_files.write_arrow,
+        partial(append_arrow, format="arrow"),
         blocks=file_sources.ArrowSource,
-        append=partial(append_arrow, format="arrow"),
         needs=("pyarrow", "parquet"),
     ),
     "npy": Format((".npy",), whole.read_npy, whole.write_npy, blocks=file_sources.NpySource),

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from clustertrust._parallel import memory_budget
-from clustertrust.files.delimited import head_of, open_text
+from clustertrust.files.delimited import COMPRESSED, head_of, open_text
 from clustertrust.files.errors import TableError, not_text
 from clustertrust.files.layout import Layout, layout_of, try_encodings
 from clustertrust.files.memory import in_words
@@ -21,6 +21,10 @@ from clustertrust.files.reading import Reading
 UTF8 = ("utf-8", "utf8", "utf-8-sig")
 # Bytes that are read at once, and those of the longest line.
 AT_ONCE, LONGEST = 2**20, 2**26
+# Bytes that a worker reads.
+PART = 2**26
+# Bytes of a part of a file; None: all of it.
+Place = tuple[int, int] | None
 
 
 @dataclass(frozen=True)
@@ -48,15 +52,39 @@ class TextFile:
             lambda encoding: cls(path, encoding, layout_of(head, encoding, reading, separator)),
         )
 
+    def places(self) -> list[Place]:
+        """Return parts of the file by their bytes: lines belong to the part that they begin in.
+
+        Compressed text, and text whose line ends are not single bytes, is one part.
+        """
+        is_plain = self.encoding.lower() in UTF8 or "\n".encode(self.encoding) == b"\n"
+        if self.path.suffix.lower() in COMPRESSED or not is_plain:
+            return [None]
+        return [(low, low + PART) for low in range(0, self.path.stat().st_size, PART)]
+
     @contextmanager
-    def open(self) -> Iterator[tuple[bytes, Lines]]:
-        """Give the line of names and the lines below it, as UTF-8."""
+    def open(self, place: Place = None) -> Iterator[tuple[bytes, Lines]]:
+        """Give the line of names and the lines below it, as UTF-8; of a later part no names."""
         with open_text(self.path, "rb") as file:
-            lines = Lines(file if self.encoding.lower() in UTF8 else _Recoded(file, self.encoding))
+            part = file if place is None else io.BytesIO(_lines_between(file, *place))
+            lines = Lines(part if self.encoding.lower() in UTF8 else _Recoded(part, self.encoding))
+            if place is not None and place[0]:
+                yield b"", lines
+                return
             for _ in range(self.layout.skip):
                 lines.line()
             first = iter(lambda: lines.records(1), b"")
             yield next((line for line in first if line.strip(b" \r\n")), b""), lines
+
+
+def _lines_between(file: BinaryIO, low: int, high: int) -> bytes:
+    """Return the lines of a file that begin at or after a byte, and before another."""
+    ends = []
+    for byte in (low, high):
+        file.seek(max(byte - 1, 0))
+        ends.append(byte if byte == 0 else file.seek(0, 1) + len(file.readline()))
+    file.seek(ends[0])
+    return file.read(ends[1] - ends[0])
 
 
 class _Recoded:

@@ -97,16 +97,14 @@ def checked(block: Block, columns: list[str] | None) -> Block:
 
 
 class ArraySource(Source):
-    """An array, such as a `numpy.memmap`, with the names of its columns and rows, if any."""
+    """An array, such as a `numpy.memmap`."""
 
-    def __init__(
-        self, array: Array, columns: list[str] | None = None, ids: Array | None = None
-    ) -> None:
+    def __init__(self, array: Array) -> None:
         if array.ndim != 2:
             raise ValueError(f"X has shape {array.shape}; it must have rows and columns.")
         if array.dtype.kind not in "fiub":
             raise ValueError(f"X has type {array.dtype}; it must hold numbers.")
-        self.array, self.columns, self.ids = array, columns, ids
+        self.array = array
         self.n_rows, self.n_features = array.shape
 
     def read(self, rows: int) -> Iterator[Block]:
@@ -114,32 +112,7 @@ class ArraySource(Source):
         for low in range(0, len(self.array), rows):
             part = self.array[low : low + rows]
             check_whole_numbers(part)
-            ids = None if self.ids is None else self.ids[low : low + rows]
-            yield Block(np.array(part, dtype=float_type(self.array.dtype)), ids)
-
-
-class SparseSource(Source):
-    """A sparse matrix in memory, which is not read in blocks."""
-
-    def __init__(self, matrix: Any, source_name: str) -> None:
-        self.matrix, self.source_name = matrix, source_name
-        self.n_rows, self.n_features = matrix.shape
-
-    @property
-    def n_bytes(self) -> int:
-        """Return 0: the matrix is already in memory."""
-        return 0
-
-    def load(self) -> Any:
-        """Return the matrix."""
-        return self.matrix
-
-    def read(self, rows: int) -> Iterator[Block]:
-        """Raise: blocks are dense."""
-        raise ValueError(
-            f"{self.source_name} holds a sparse matrix, which is not read in blocks; save it as a "
-            "dense array."
-        )
+            yield Block(np.array(part, dtype=float_type(self.array.dtype)))
 
 
 def float_type(dtype: np.dtype[Any]) -> Any:

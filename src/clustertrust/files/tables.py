@@ -6,26 +6,24 @@ A table read whole is a `Table`: columns by name and, if the file has them, name
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import fields
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
 
-from clustertrust._errors import InputError, Message, ParameterTypeError
+from clustertrust._errors import InputError, Message
 from clustertrust._parallel import memory_budget
-from clustertrust._validation.arguments import check_choice, check_names
-from clustertrust.files.columns import Selection
+from clustertrust._validation.arguments import check_choice
+from clustertrust.files.appending import Append
 from clustertrust.files.errors import TableError, named_errors
-from clustertrust.files.file_sources import FileSource, numbers_of
+from clustertrust.files.file_sources import check_named
 from clustertrust.files.formats import FORMATS, format_of, known_format, need, suffixes
 from clustertrust.files.memory import allowed
 from clustertrust.files.reading import Dialect, Reading, Table
-from clustertrust.files.sources import ArraySource, Source, SparseSource
+from clustertrust.files.sources import ArraySource, Source
 
 
 def read_table(
@@ -109,9 +107,18 @@ def write_table(
     if write is None:
         raise ValueError(f"A plain table cannot be written as {format}; choose another suffix.")
     need(format)
-    if dialect is not None and "decimal" in FORMATS[format].options:
-        write = partial(write, dialect=dialect)
-    write(table, Path(path))
+    write(table, Path(path), **_dialect_of(format, dialect))
+
+
+def append_table(path: Path, dialect: Dialect | None = None) -> AbstractContextManager[Append]:
+    """Return a context that gives a function to write a table to a file, frame by frame."""
+    append = FORMATS[format_of(path)].append
+    assert append is not None
+    return append(path, **_dialect_of(format_of(path), dialect))
+
+
+def _dialect_of(format: str, dialect: Dialect | None) -> dict[str, Any]:
+    return {"dialect": dialect} if "decimal" in FORMATS[format].options else {}
 
 
 # Options that every format takes: those that mean nothing where values have types of their own.
@@ -128,30 +135,20 @@ def _check_options(reading: Reading, format: str) -> None:
             raise TableError(Message(text, {name: value}))
 
 
-def open_source(
-    X: Any,
-    *,
-    id: str | None = None,
-    use: Sequence[str] | None = None,
-    drop: Sequence[str] = (),
-    reading: Reading | None = None,
-) -> Source:
+def open_source(X: Any, reading: Reading | None = None, *, format: str | None = None) -> Any:
     """Open a table to read it in blocks.
 
     Parameters
     ----------
     X : array, or path of a file, or of a folder of files of one format
-        Every format that `read_table` reads. CSV, TSV, Parquet, Arrow and NPY files are read in
-        blocks; NPZ and H5AD files are read whole here.
-    id : name of the column that names the rows, optional
-    use : names of the columns to use, optional; None: all except `id` and `drop`
-    drop : names of columns to leave out
+        Every format that `read_table` reads.
     reading : Reading, optional
-        Its `encoding`, `separator` and `skip_rows` are used, for text; found where they are None.
+        Its options for text are used; what is None is found.
+    format : name of `FORMATS`; None: by the suffix of the path, or of the files of a folder
 
     Returns
     -------
-    Source
+    Source, or the points of a file of a format that is not read in blocks: array, frame or CSR
     """
     if isinstance(X, Source):
         return X
@@ -159,62 +156,44 @@ def open_source(
         return ArraySource(X)
     if not isinstance(X, str | Path):
         raise TypeError(f"X={X!r} must be an array, or the path of a file or of a folder.")
-    if id is not None and not isinstance(id, str):
-        raise ParameterTypeError("id", id, "must be the name of a column")
-    used = [] if use is None else check_names("use", use, "columns")
-    selection = Selection(id, used, check_names("drop", drop, "columns"))
-    kind, paths = _files(Path(X))
+    format, paths = _files(Path(X), format)
     reading = Reading.check(reading)
-    _check_options(reading, format_of(paths[0]))
-    if kind is None:
-        return _read_whole(paths[0], selection, reading)
-    return kind(paths, selection, reading)
-
-
-def column_names(path: Path, reading: Reading) -> list[str] | None:
-    """Return the column names of a file read in blocks, or of the first in a folder, or None."""
-    kind, paths = _files(path)
-    return None if kind is None else kind.names_of(paths[0], reading)
-
-
-def fits_in_memory(path: Path) -> bool:
-    """Return whether a file of a format that is read in blocks is small enough to be read whole."""
-    format = format_of(path)
+    _check_options(reading, format)
+    need(format)
     blocks = FORMATS[format].blocks
-    assert blocks is not None
+    if blocks is not None:
+        return blocks(paths, reading)
+    data = read_table(X, reading, format=format).data
+    if isinstance(data, pd.DataFrame) and isinstance(data.columns, pd.RangeIndex):
+        return data.to_numpy()
+    if isinstance(data, pd.DataFrame):
+        check_named([str(name) for name in data.columns], str(X))
+    return data
+
+
+def fits_in_memory(path: Path, format: str) -> bool:
+    """Return whether a file is small enough to be read whole, or cannot be read otherwise."""
+    blocks = FORMATS[format].blocks
+    if blocks is None:
+        return True
     with named_errors(str(path), format):
         fits = blocks.size_of(path) <= memory_budget() and blocks.needed_by(path) <= allowed()
     return fits  # noqa: RET504  (inside, mypy would miss a return: a context may swallow errors)
 
 
-def _files(path: Path) -> tuple[type[FileSource] | None, list[Path]]:
-    """Return the class that reads a file or folder in blocks (None: read whole), and the files."""
+def _files(path: Path, format: str | None) -> tuple[str, list[Path]]:
+    """Return the format of a file, or of all in a folder, and the files."""
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist.")
     if not path.is_dir():
-        need(format_of(path))
-        return FORMATS[format_of(path)].blocks, [path]
+        return format or format_of(path), [path]
     paths = sorted(p for p in path.iterdir() if p.is_file() and not p.name.startswith((".", "_")))
     if not paths:
         raise ValueError(f"{path} holds no files.")
-    format, *others = kinds = sorted({known_format(p) or p.suffix for p in paths})
-    if others or format not in FORMATS or FORMATS[format].blocks is None:
+    kinds = sorted({format or known_format(p) or p.suffix for p in paths})
+    if len(kinds) > 1 or kinds[0] not in FORMATS or FORMATS[kinds[0]].blocks is None:
         raise ValueError(
             f"{path} holds files of several formats, or of one that is not read in blocks "
             f"({', '.join(kinds)}); give files of one format: {suffixes('blocks')}."
         )
-    need(format)
-    return FORMATS[format].blocks, paths
-
-
-def _read_whole(path: Path, selection: Selection, reading: Reading) -> Source:
-    """Read a table of a format that is not read in blocks."""
-    data = read_table(path, reading).data
-    is_sparse = sparse.issparse(data)
-    if is_sparse or isinstance(data.columns, pd.RangeIndex):
-        selection.refuse_names(str(path))
-        return SparseSource(data, str(path)) if is_sparse else ArraySource(data.to_numpy())
-    frame = data.set_axis([str(name) for name in data.columns], axis=1)
-    columns = selection.features(list(frame.columns), str(path))
-    ids = None if selection.id is None else frame[selection.id].to_numpy()
-    return ArraySource(numbers_of(frame[columns], str(path)), columns, ids)
+    return kinds[0], paths

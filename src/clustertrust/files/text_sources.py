@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
@@ -14,39 +14,24 @@ from clustertrust._errors import Message
 from clustertrust._parallel import memory_budget
 from clustertrust.files import delimited
 from clustertrust.files.arrow_text import arrow_parser
-from clustertrust.files.columns import UNNAMED, stripped
+from clustertrust.files.columns import stripped
 from clustertrust.files.errors import named_errors, not_text
 from clustertrust.files.file_sources import FrameSource
 from clustertrust.files.lines import TextFile
-from clustertrust.files.reading import Dialect, Reading
+from clustertrust.files.reading import Dialect
 
 # Rows of text that show the marks in its numbers.
 FIRST = 1000
-
-
-class Top(NamedTuple):
-    """The first line of a text.
-
-    Attributes
-    ----------
-    names : of the columns, or their positions
-    rows : the line itself, if it is a row
-    has_names : whether the columns have names
-    as_is : whether `names` are the fields of the line
-    note : on names that occur twice
-    """
-
-    names: list[str]
-    rows: bytes
-    has_names: bool
-    as_is: bool
-    note: str = ""
+# Where a line is that a worker cannot read: a cut between two parts may be inside of quotes.
+IN_PARTS = " (line ends inside quotes can only be read without a scheduler)"
 
 
 class CsvSource(FrameSource):
     """Comma-separated text, with names of the columns or without, also compressed."""
 
     format, separator = "csv", ","
+    # Columns of text, among which None may be a word.
+    words: Sequence[str] = ()
 
     @classmethod
     def size_of(cls, path: Path) -> int:
@@ -58,72 +43,56 @@ class CsvSource(FrameSource):
         """Count the fields."""
         return delimited.needed_by_text(path)
 
-    @classmethod
-    def _columns(cls, path: Path, reading: Reading) -> list[str]:
-        return cls._top(TextFile.find(path, reading, cls.separator), reading).names
+    def _columns(self, path: Path) -> list[str]:
+        return self._top(TextFile.find(path, self.reading, self.separator))[0].names
 
-    @classmethod
-    def _top(cls, text: TextFile, reading: Reading) -> Top:
-        """Return the names of the columns, and the rows that stand in their place."""
+    def _top(self, text: TextFile) -> tuple[delimited.Top, bytes]:
+        """Return the names of the columns, and the row that stands in their place, if one does."""
         with text.open() as (head, _):
             first = delimited.first_line(BytesIO(head), {"sep": text.layout.separator})
-        if not delimited.has_names(first, reading.header):
-            head = head.removeprefix(codecs.BOM_UTF8)
-            return Top([str(j) for j in range(len(first))], head, has_names=False, as_is=False)
-        names, note = delimited.distinct([f"{UNNAMED}0"] * text.layout.unnamed + first)
-        names = stripped(names)
-        return Top(names, b"", has_names=True, as_is=names == first, note=note)
-
-    @property
-    def top(self) -> Top:
-        """The first line of the first file."""
-        return self._top(self.texts[0], self.reading)
+        top = delimited.top_of(first, text.layout, self.reading)
+        row = b"" if top.has_names else head.removeprefix(codecs.BOM_UTF8)
+        return top._replace(names=stripped(top.names)), row
 
     @property
     def notes(self) -> list[str | Message]:
         """What was found about the text of the first file, and not given."""
-        text = self.texts[0]
-        notes: list[str | Message] = [*text.layout.notes]
+        text = self._text
         with named_errors(str(text.path), self.format):
             first, options = self._first(text)
-        top = self.top
-        has_names = top.has_names
-        notes += [top.note] * bool(top.note)
-        if not has_names and self.reading.header is None:
-            notes.append(delimited.WITHOUT_NAMES)
-        if "decimal" in options and not self.reading.has_marks:
-            notes.append(delimited.COMMA)
-        elif has_names and self.reading.header is None:
-            notes += delimited.doubt_of_names(first)
-        return notes
+        return delimited.notes_of(text.layout, self._top(text)[0], self.reading, options, first)
 
     @property
     def dialect(self) -> Dialect:
         """How the first file is written."""
-        text = self.texts[0]
+        text = self._text
         with named_errors(str(text.path), self.format):
             marks = self._first(text)[1]
         return Dialect(self.format, text.layout.separator, marks.get("decimal", "."))
 
     @property
-    def texts(self) -> list[TextFile]:
-        """The files and how each is laid out."""
-        return [TextFile.find(path, self.reading, self.separator) for path in self.paths]
+    def _text(self) -> TextFile:
+        return TextFile.find(self.paths[0], self.reading, self.separator)
 
-    def _frames(self, path: Path, rows: int) -> Iterator[pd.DataFrame]:
+    def _places(self, path: Path) -> list[Any]:
+        return list(TextFile.find(path, self.reading, self.separator).places())
+
+    def _frames(self, path: Path, rows: int, place: Any = None) -> Iterator[pd.DataFrame]:
         # pandas' own blocks silently drop an extra field in the first row of each block.
         text = TextFile.find(path, self.reading, self.separator)
         first, options = self._first(text)
         by_arrow = arrow_parser(self.names, first[self.wanted], options)
-        top = self._top(text, self.reading)
-        with text.open() as (head, below):
-            lines, before = text.layout.skip + (not top.rows), len(head) - len(top.rows)
-            block = top.rows + below.records(rows)
+        with text.open(place) as (head, below):
+            row = self._top(text)[1] if head else b""
+            lines, before = text.layout.skip + (not row), len(head) - len(row)
+            before += 0 if place is None else place[0]
+            block = row + below.records(rows)
             while block:
                 _check_text(block, before)
                 frame = None if by_arrow is None else by_arrow(block)
                 if frame is None:
-                    frame = self._parse(block, options, lines)[self.wanted]
+                    where = f", below line {lines}" if place is None else IN_PARTS
+                    frame = self._parse(block, options, where)[self.wanted]
                 yield frame
                 lines, before = lines + block.count(b"\n"), before + len(block)
                 block = below.records(rows)
@@ -132,34 +101,29 @@ class CsvSource(FrameSource):
         """Return the first rows, and options that allow for the marks in their numbers."""
         options = self.options(text)
         with text.open() as (head, below):
-            block = self._top(text, self.reading).rows + below.records(FIRST)
+            block = self._top(text)[1] + below.records(FIRST)
             _check_text(block, len(head))
-        first = self._parse(block, options, 1)
-        return first, options | delimited.marks_of(
-            first, self.reading, options, lambda others: self._parse(block, others, 1)
-        )
 
-    def _parse(self, block: bytes, options: Mapping[str, Any], lines: int) -> pd.DataFrame:
-        """Parse some lines of text by pandas; `lines` counts those above them."""
+        def parse(how: Mapping[str, Any]) -> pd.DataFrame:
+            return self._parse(block, how, ", below line 1")
+
+        first = parse(options)
+        return first, options | delimited.marks_of(first, self.reading, options, parse)
+
+    def _parse(self, block: bytes, options: Mapping[str, Any], where: str) -> pd.DataFrame:
+        """Parse some lines of text by pandas; `where` they are, for messages."""
         options = {**options, "names": self.names, "header": None}
-        return delimited.parse_csv(BytesIO(block), options, f", below line {lines}")
+        return delimited.parse_csv(BytesIO(block), options, where)
 
     def options(self, text: TextFile) -> dict[str, Any]:
         """Return options of pandas.read_csv for all blocks, so that a column has one type."""
-        ids, na = [] if self.id is None else [self.id], self.reading.na
-        options = delimited.as_text(ids, self.columns or (), ("None",) if na is None else na)
-        options |= {"sep": text.layout.separator}
-        if not self.reading.text:
-            return options
-        # Among words, None may be one.
-        words = delimited.as_text((), (), na)["na_values"]
-        missing = options["na_values"]
-        missing = (
-            missing if isinstance(missing, dict) else dict.fromkeys(self.columns or (), missing)
-        )
-        missing = missing | dict.fromkeys(self.reading.text, words)
-        types = options.get("dtype", {}) | dict.fromkeys(self.reading.text, str)
-        return options | {"dtype": types, "na_values": missing}
+        na, kept = self.reading.na, [name for name in self.reading.text if name in self.names]
+        words = [name for name in self.words if name not in kept]
+        options = delimited.as_text([*kept, *words], self.names, ("None",) if na is None else na)
+        if words:
+            # Among words, None may be one.
+            options["na_values"] |= dict.fromkeys(words, delimited.missing_texts(na))
+        return options | {"sep": text.layout.separator}
 
 
 def _check_text(block: bytes, before: int) -> None:

@@ -16,19 +16,8 @@ from clustertrust.files.delimited import rewound
 from clustertrust.files.errors import TableError
 from clustertrust.files.frames import opened, table_of_frame
 from clustertrust.files.memory import check_memory, needed, needed_by_array
-from clustertrust.files.reading import Dialect, Reading, Table
+from clustertrust.files.reading import Reading, Table
 from clustertrust.storage import check_archive, check_array_file, checked_csr, pack_arrays
-
-# CSV and TSV
-
-
-def write_delimited(
-    table: pd.DataFrame, path: Path, separator: str, format: str, dialect: Dialect | None = None
-) -> None:
-    """Write text; the suffix sets the compression."""
-    options = {"sep": separator} if dialect is None else dialect.options(format, separator)
-    table.to_csv(path, index=False, lineterminator="\n", **options)
-
 
 # JSON
 

@@ -76,6 +76,9 @@ class Geometry(BaseEstimator):
         memory and Dask data
     """
 
+    # Whether the distances of all pairs of blocks can be summed, on the GPUs of Dask workers.
+    sums_pairs: bool = False
+
     name: ClassVar[str] = "own"
     takes_metric: ClassVar[bool] = False
     has_coordinates: ClassVar[bool] = True

@@ -9,7 +9,8 @@ from scipy import sparse
 
 from clustertrust._types import Floats
 from clustertrust.cells import Cells, Clusters
-from clustertrust.distances.dissimilarity import Centers, Dissimilarity, cluster_means
+from clustertrust.distances.dissimilarity import Centers, Dissimilarity
+from clustertrust.distances.moments import cluster_means
 from clustertrust.distances.on_gpu import CentersOnGpu
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.geometry.base import Compute, Geometry

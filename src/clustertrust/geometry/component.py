@@ -6,8 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
+from clustertrust._devices import is_on_gpu
 from clustertrust._types import Floats
-from clustertrust.kernels import backend
+from clustertrust.kernels import _cupy_scores, backend
+
+# δ of `smooth`, twice its value where the mean silhouette is 0
+BEND = 0.02
 
 
 def mean_and_std(s: Floats) -> tuple[Floats, Floats]:
@@ -15,6 +19,8 @@ def mean_and_std(s: Floats) -> tuple[Floats, Floats]:
 
     `s` is (n, R), NaN where a run does not count; σ divides by the number of runs that count.
     """
+    if is_on_gpu(s):
+        return _cupy_scores.moments(s)
     mean, std = backend().moments(np.ascontiguousarray(s, dtype=np.float64))
     return mean, std
 
@@ -29,4 +35,17 @@ def affine(mean: Floats, std: Floats) -> Floats:
     return np.clip((mean - std + 1.0) / 2.0, 0.0, 1.0)
 
 
-NORMALIZATIONS: dict[str, Callable[[Floats, Floats], Floats]] = {"affine": affine, "clip": clip}
+def smooth(mean: Floats, std: Floats) -> Floats:
+    """(μ + √(μ² + δ²)) / (1 + √(1 + δ²)): near max(0, μ), but it increases everywhere.
+
+    Not the paper's. It is for runs that are meant to differ, such as communities at several
+    resolutions: the spread of their silhouettes is no doubt, so σ is left out.
+    """
+    return np.asarray((mean + np.hypot(mean, BEND)) / (1.0 + np.hypot(1.0, BEND)))
+
+
+NORMALIZATIONS: dict[str, Callable[[Floats, Floats], Floats]] = {
+    "affine": affine,
+    "clip": clip,
+    "smooth": smooth,
+}

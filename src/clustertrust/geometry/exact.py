@@ -10,6 +10,7 @@ from clustertrust._errors import Message, ParameterTypeError
 from clustertrust._validation.arguments import warn_user
 from clustertrust.cells import Cells
 from clustertrust.distances.dissimilarity import Cosine, Dissimilarity, Euclidean
+from clustertrust.distances.in_blocks import InBlocks
 from clustertrust.distances.on_gpu import EuclideanOnGpu
 from clustertrust.distances.pairwise import Pairwise
 from clustertrust.ensemble.record import Ensemble
@@ -53,6 +54,11 @@ class Exact(MetricGeometry):
     def takes_totals(self) -> bool:
         """Whether the metric is the cosine, which needs mean directions alone."""
         return self.used_metric.is_cosine
+
+    @property
+    def sums_pairs(self) -> bool:  # type: ignore[override]
+        """Whether the metric is the Euclidean one, whose sums GPUs compute."""
+        return self.used_metric.is_euclidean
 
     def check_precomputed(self, X: Any) -> None:
         """Raise for a sparse graph: all distances are needed."""
@@ -98,7 +104,13 @@ class Exact(MetricGeometry):
         return Pairwise(X, cells, metric=metric.fit(X), n_jobs=compute.n_jobs)
 
     def measure_totals(self, totals: Any, ensemble: Ensemble) -> Dissimilarity:
-        """Return the distances from sums over all rows, which have unit length; "cosine" alone."""
+        """Return the distances from sums over all rows.
+
+        For "cosine" these have unit length; Euclidean distances are summed later, among all blocks.
+        """
+        if not self.used_metric.is_cosine:
+            middle = totals.sizes @ totals.means / max(1.0, totals.sizes.sum())
+            return InBlocks(totals, middle)
         return Cosine(None, totals, means=totals.means, n_jobs=1)
 
 

@@ -7,7 +7,8 @@ from typing import Any
 from scipy import sparse
 
 from clustertrust.cells import Cells
-from clustertrust.distances.dissimilarity import Centers, Dissimilarity, cluster_moments
+from clustertrust.distances.dissimilarity import Centers, Dissimilarity
+from clustertrust.distances.moments import cluster_moments
 from clustertrust.distances.on_gpu import CentersOnGpu
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.geometry.base import Compute, Geometry
@@ -15,8 +16,9 @@ from clustertrust.geometry.base import Compute, Geometry
 
 def mean_squares(X: Any, cells: Cells, compute: Compute, *, root: bool) -> Centers:
     """Mean squared distance to the members, |x - mean|² + variance; or its square root."""
-    means, variances = cluster_moments(X, cells, compute.threads)
-    kind = CentersOnGpu if compute.on_gpu and not sparse.issparse(X) else Centers
+    on_gpu = compute.on_gpu and not sparse.issparse(X)
+    means, variances = cluster_moments(X, cells, compute.threads, on_gpu=on_gpu)
+    kind = CentersOnGpu if on_gpu else Centers
     return kind(X, cells, centers=means, spread=variances, root=root, n_jobs=compute.n_jobs)
 
 

@@ -20,20 +20,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from clustertrust._mixtures import (
     COVARIANCES,
-    Components,
     Moments,
-    PointsByTerm,
     common_covariance,
+    log_height,
     memberships,
 )
 from clustertrust._parallel import one_thread
 from clustertrust._types import Array, Floats, Ints
+from clustertrust.kernels import backend
+from clustertrust.kernels.rules import SPHERICAL, Mixing
 
 # Principal axes that mixtures are fitted in
 MOST_AXES = 10
@@ -44,9 +46,7 @@ ENOUGH = 0.5
 # Smallest variance, as a share of the mean variance of the data
 FLAT = 1e-6
 # Degrees of freedom of Student's t
-FREEDOM = 4.0
-# Log of the smallest membership: products of subnormal numbers are slow
-SMALLEST = -300.0
+FREEDOM = 4
 
 
 class Explained(NamedTuple):
@@ -58,7 +58,8 @@ class Explained(NamedTuple):
     heavy : whether its components are Student's t
     contributions : (n,) log density of each point with its cluster
     parameters : their number
-    labels : (n,) cluster of each point, 0, 1, … without gaps
+    labels : (n,) the likeliest component of each point
+    icl : the criterion
     """
 
     covariance: str
@@ -66,17 +67,13 @@ class Explained(NamedTuple):
     contributions: Floats
     parameters: int
     labels: Ints
+    icl: float
 
     @property
     def per_point(self) -> Floats:
         """(n,) contributions less each point's part of the penalty; their mean is the ICL."""
         n = len(self.contributions)
         return np.asarray(self.contributions - 0.5 * self.parameters * np.log(n) / n)
-
-    @property
-    def icl(self) -> float:
-        """The criterion."""
-        return float(self.per_point.mean())
 
 
 @dataclass(frozen=True)
@@ -85,14 +82,24 @@ class Plane:
 
     Attributes
     ----------
-    points : (n, p), centered, scaled to a mean variance of 1, with what EM sums over them
+    columns : (p, n) the points, centered, scaled to a mean variance of 1
     grain : (p, p) covariance of rounding: a value that is known to δ may be anywhere within it
     dropped : whether axes were left out because there are more than `MOST_AXES`
     """
 
-    points: PointsByTerm
+    columns: Floats
     grain: Floats
     dropped: bool
+
+    @cached_property
+    def along_grain(self) -> tuple[Floats, Plane]:
+        """Axes (p, p) along which the rounding is uncorrelated, and the points along these.
+
+        Spheres look the same along any axes, and distances are faster where nothing is correlated.
+        """
+        variances, axes = np.linalg.eigh(self.grain)
+        columns = np.ascontiguousarray(axes.T @ self.columns)
+        return axes, Plane(columns, np.diag(variances), self.dropped)
 
 
 def reduce(X: Array, most: int = MOST_AXES) -> Plane:
@@ -101,18 +108,16 @@ def reduce(X: Array, most: int = MOST_AXES) -> Plane:
     centered = X - X.mean(axis=0)
     reach = np.abs(centered).max(initial=0.0)
     if reach == 0:
-        return Plane(
-            PointsByTerm.from_points(np.zeros((len(X), 1))), np.zeros((1, 1)), dropped=False
-        )
+        return Plane(np.zeros((1, len(X))), np.zeros((1, 1)), dropped=False)
     centered = centered / reach
     _, size, axes = np.linalg.svd(centered, full_matrices=False)
     rank = int((size > size.max() * max(X.shape) * np.finfo(np.float64).eps).sum())
     turn = axes[: min(rank, most)].T
     Z = centered @ turn
     turn = turn / np.sqrt(Z.var(axis=0).mean())
-    Z = centered @ turn
+    columns = np.ascontiguousarray((centered @ turn).T)
     grain = turn.T @ (_steps(centered)[:, None] ** 2 / 12 * turn)
-    return Plane(PointsByTerm.from_points(Z), grain, dropped=rank > most)
+    return Plane(columns, grain, dropped=rank > most)
 
 
 def _steps(X: Floats) -> Floats:
@@ -131,31 +136,35 @@ def _steps(X: Floats) -> Floats:
 
 def _moments(plane: Plane, labels: Ints) -> Moments:
     """Of the clusters of a partition."""
-    return plane.points.moments(memberships(labels, np.arange(int(labels.max()) + 1)))
+    P = memberships(labels, np.arange(int(labels.max()) + 1))
+    return Moments(*backend().mixture_moments(plane.columns, P))
 
 
 def _fit(plane: Plane, start: Moments, covariance: str, *, heavy: bool = False) -> Explained:
     """Take EM steps from the clusters of the start until the likelihood barely grows."""
-    moments = start
-    k, p = moments.means.shape
-    (prior, _), last = common_covariance(moments, FLAT), -np.inf
-    for _ in range(STEPS):
-        C, parameters = COVARIANCES[covariance](moments, prior)
-        components = Components.from_moments(moments, C + plane.grain)
-        squares = plane.points.squares(components.means, components.covariances)
-        joint = components.log_joint(squares, FREEDOM if heavy else None)
-        highest = joint.max(axis=0)
-        P = np.exp(np.maximum(joint - highest, SMALLEST))
-        total = P.sum(axis=0)
-        likelihood = float((highest + np.log(total)).sum())
-        if likelihood - last < ENOUGH:
-            break
-        last = likelihood
-        P /= total
-        weights = (FREEDOM + p) / (FREEDOM + squares) if heavy else None
-        moments = plane.points.moments(P, weights)
-    labels = np.unique(joint.argmax(axis=0), return_inverse=True)[1]
-    return Explained(covariance, heavy, highest, parameters + k * p + k - 1, labels)
+    kind, freedom = COVARIANCES[covariance], FREEDOM if heavy else 0
+    k, p = start.means.shape
+    if kind.code == SPHERICAL:
+        axes, plane = plane.along_grain
+        start = start._replace(means=start.means @ axes)
+    mixing = Mixing(
+        kind=kind.code,
+        prior=common_covariance(start, FLAT)[0],
+        extra=float(kind.prior_points(p)),
+        added=plane.grain,
+        freedom=freedom,
+        constant=log_height(p, freedom),
+        steps=STEPS,
+        down=-np.inf,
+        up=ENOUGH,
+        moves_last=False,
+    )
+    _, labels, highest, _ = backend().em(plane.columns, tuple(start), mixing)
+    parameters = kind.parameters(k, p) + k * p + k - 1
+    penalty = 0.5 * parameters * np.log(len(highest)) / len(highest)
+    return Explained(
+        covariance, heavy, highest, parameters, labels, float(highest.mean() - penalty)
+    )
 
 
 # Volumes of clusters, by the kind of their covariances: what a merger of two changes
@@ -165,7 +174,7 @@ def _volumes(covariance: str, sizes: Floats, C: Floats, prior: Floats) -> Floats
     """Log determinants (m,) of clusters of these sizes and covariances, each on its own."""
     kind = COVARIANCES["full" if covariance == "tied" else covariance]
     alone = Moments(sizes, np.zeros(C.shape[:2]), C)
-    return np.asarray(np.linalg.slogdet(kind(alone, prior)[0])[1])
+    return np.asarray(np.linalg.slogdet(kind.covariances(alone, prior))[1])
 
 
 def _merge(plane: Plane, labels: Ints, covariance: str, k: int) -> Ints:
@@ -207,7 +216,8 @@ def explain(plane: Plane, labels: Ints, larger: Explained | None = None) -> Expl
     best = max(fits, key=lambda fit: fit.icl)
     fits.append(_fit(plane, start, best.covariance, heavy=True))
     if larger is not None:
-        merged = _merge(plane, larger.labels, larger.covariance, k)
+        labels_of_larger = np.unique(larger.labels, return_inverse=True)[1]
+        merged = _merge(plane, labels_of_larger, larger.covariance, k)
         if _differ(merged, labels):
             start = _moments(plane, merged)
             kinds = dict.fromkeys((larger.heavy, True))

@@ -1,4 +1,4 @@
-"""The data at each k and surrogates without clusters: does any k stand out from one cloud?
+"""The data at each k and surrogates without clusters: does any k score higher?
 
 Two efforts. "full" scores every surrogate as the data are: all runs, all points. "quick" clusters a
 part of the data, and as many points of each surrogate, once for each k, and compares mean
@@ -9,25 +9,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from clustertrust._errors import InputError
-from clustertrust._parallel import one_blas_thread
 from clustertrust._types import Array, Floats, Ints
 from clustertrust.cells import meet
+from clustertrust.distances.dissimilarity import Euclidean
 from clustertrust.ensemble import assemble
 from clustertrust.ensemble.running import run_all
 from clustertrust.geometry.measuring import measure
 from clustertrust.null.reference import p_value
 from clustertrust.scoring.settings import Settings
-from clustertrust.surrogates.drawn import Surrogates, mean_score, score_surrogates, seeded
+from clustertrust.surrogates.drawn import (
+    Made,
+    Surrogates,
+    mean_score,
+    score_surrogates,
+    seeded,
+)
 from clustertrust.surrogates.families import VERDICT, build_draws
+from clustertrust.surrogates.stacked import stacked_silhouettes
 
 # Of a quick comparison: points, and numbers of clusters
 QUICK_POINTS, QUICK_KS = 400, 4
+# Bytes of surrogates that are clustered together
+_STACKED = 2**20
 # First number of the spawn keys here; those of the null reference are below
 _KEY = 100
 
@@ -100,7 +108,7 @@ class NullTest:
 
     @property
     def adjusted(self) -> Floats:
-        """(q,) excess / (1 - null): 0 for one cloud, 1 for a perfect value."""
+        """(q,) excess / (1 - null): 0 as in data without clusters, 1 for a perfect value."""
         return self.excess / (1 - self.null)
 
     @property
@@ -164,22 +172,40 @@ def compare_quickly(comparison: Comparison) -> NullTest:
     chosen = spread_out(comparison.ks)
     plans = [comparison.plans[position].alone() for position in chosen]
     surrogates, left_out = comparison.surrogates(X)
-    work = partial(_mean_silhouettes, plans)
-    # Set once for all of them: each run alone would set and lift it
-    with one_blas_thread:
-        data = work(X, seeded(entropy, _KEY + 1, 0))
-        by_family = surrogates.map(work, comparison.plans[0].recipe, _KEY + 2)
+    recipe = comparison.plans[0].recipe
+    data, can_stack = _mean_silhouettes(plans, X, _seeds(plans, seeded(entropy, _KEY + 1, 0)))
+
+    def work(made: Sequence[Made]) -> list[Floats]:
+        sets, seeds = [one for one, _ in made], [_seeds(plans, rng) for _, rng in made]
+        models = [plan.recipe.method(0).estimator for plan in plans]
+        means = stacked_silhouettes(sets, models, seeds) if can_stack else [None] * len(sets)
+        return [
+            _mean_silhouettes(plans, one, own)[0] if found is None else found
+            for one, own, found in zip(sets, seeds, means, strict=True)
+        ]
+
+    size = max(1, _STACKED // X.nbytes) if can_stack else 1
+    by_family = surrogates.map_parts(work, recipe, _KEY + 2, size=size)
     means = {name: np.array(family) for name, family in by_family.items()}
     ks = comparison.ks[chosen]
     return NullTest("quick", ks, "mean silhouette", data, means, len(X), left_out)
 
 
-def _mean_silhouettes(plans: Sequence[Settings], X: Array, rng: np.random.Generator) -> Floats:
-    """Return the mean silhouette of one run for each k, (q,)."""
-    seeds = rng.integers(2**32, size=len(plans)).tolist()
+def _seeds(plans: Sequence[Settings], rng: np.random.Generator) -> list[int]:
+    return [int(seed) for seed in rng.integers(2**32, size=len(plans))]
+
+
+def _mean_silhouettes(
+    plans: Sequence[Settings], X: Array, seeds: Sequence[int]
+) -> tuple[Floats, bool]:
+    """Return the mean silhouette of one run for each k, (q,), and whether data may be stacked.
+
+    They may if each run is of k-means by the Euclidean distance, and so are silhouettes.
+    """
     # As runs of one recipe they share what is prepared of the data.
     methods = tuple(plan.recipe.method(0) for plan in plans)
-    runs = run_all(X, replace(plans[0].recipe, methods=methods), list(enumerate(seeds)))
+    recipe = replace(plans[0].recipe, methods=methods)
+    runs = run_all(X, recipe, list(enumerate(seeds)))
     if len(runs) < len(plans):
         raise InputError(
             f"{len(plans) - len(runs)} of {len(plans)} runs of a surrogate failed; use "
@@ -190,7 +216,8 @@ def _mean_silhouettes(plans: Sequence[Settings], X: Array, rng: np.random.Genera
     scoring = plans[0].scoring
     _, dissimilarity = measure(X, ensemble, cells, scoring.geometry, scoring.compute)
     s = dissimilarity.silhouettes()[0]
-    return np.array([mean_score(run) for run in s.T])
+    can_stack = type(dissimilarity) is Euclidean and recipe.is_plain_kmeans(X, seeds)
+    return np.array([mean_score(run) for run in s.T]), can_stack
 
 
 EFFORTS: dict[str, Callable[[Comparison], NullTest]] = {

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from clustertrust._parallel import blocks
 from clustertrust._types import Array, Floats, Ints
-from clustertrust.geometry.component import NORMALIZATIONS, mean_and_std
-from clustertrust.scoring.components import fused_parts
-from clustertrust.scoring.model import Model
-from clustertrust.scoring.settings import Settings
+from clustertrust.geometry.component import NORMALIZATIONS
+from clustertrust.scoring.model import Model, TrainingScores
 from clustertrust.stability import pairs
-from clustertrust.surrogates.drawn import build_seeded, mean_by_cluster, mean_score
+from clustertrust.surrogates.drawn import mean_by_cluster, mean_score
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+# Of a sum of squares: what is left of it below this by subtracting has lost digits.
+_CANCELLED = 1e-3
 
 
 class Row(NamedTuple):
@@ -35,22 +36,49 @@ class Row(NamedTuple):
     partition: Ints
 
 
-def _means_without_each_run(
-    model: Model, s: Floats, parts: tuple[Floats, ...]
-) -> Iterator[list[float]]:
-    """Yield mean score, stability and geometry without run 0, without run 1, ….
+def _means_without_each_run(model: Model, scored: TrainingScores) -> Floats:
+    """Return the mean score, stability and geometry without run 0, without run 1, …: (R, 3).
 
     No run is fitted or matched again. Other components are held fixed.
     """
-    cells = model.cells
-    by_cell, of = model.stability(cells.rows), cells.cell_of
-    fuse, normalize = model.scoring.fusion, NORMALIZATIONS[model.scoring.normalization]
-    for r in range(s.shape[1]):
-        left = pairs(by_cell.runs - by_cell.counted[:, r])
-        agreed = by_cell.sums.sum(axis=1) / 2 - by_cell.sums[:, r]
-        c = np.divide(agreed, left, out=np.full(len(left), np.nan), where=left > 0)[of]
-        g = normalize(*mean_and_std(np.delete(s, r, axis=1)))
-        yield [mean_score(values) for values in (fuse(c, g, *parts), c, g)]
+    of, by_cell = model.cells.cell_of, scored.by_cell
+    agreed = by_cell.sums.sum(axis=1, keepdims=True) / 2 - by_cell.sums
+    left = pairs(by_cell.runs[:, None] - by_cell.counted)
+    stability = np.divide(agreed, left, out=np.full(left.shape, np.nan), where=left > 0)
+    normalize = NORMALIZATIONS[model.scoring.normalization]
+    fuse = model.scoring.fusion
+    sums, counts = np.zeros((2, 3, scored.s.shape[1]))
+    # The arrays of a block stay in the cache.
+    for rows in blocks(len(of), 16 * 8 * scored.s.shape[1], largest=2048):
+        c, g = stability[of[rows]], normalize(*_moments_without_each_run(scored.s[rows]))
+        parts = (part[rows, None] for part in scored.parts)
+        for i, values in enumerate((fuse(c, g, *parts), c, g)):
+            is_missing = np.isnan(values)
+            has_gaps = is_missing.any()
+            sums[i] += (np.where(is_missing, 0.0, values) if has_gaps else values).sum(axis=0)
+            counts[i] += len(values) - (is_missing.sum(axis=0) if has_gaps else 0)
+    return np.asarray(sums / np.maximum(counts, 1)).T
+
+
+def _moments_without_each_run(s: Floats) -> tuple[Floats, Floats]:
+    """Return the mean and the standard deviation (n, R) of the other values of each row of s."""
+    total = s.sum(axis=1, keepdims=True)
+    has_gaps = bool(np.isnan(total).any())
+    counted = ~np.isnan(s) if has_gaps else np.broadcast_to(True, s.shape)
+    runs = counted.sum(axis=1, keepdims=True) if has_gaps else np.int64(s.shape[1])
+    left = np.broadcast_to(np.where(runs > counted, runs - counted, np.nan), s.shape)
+    mean = (np.nansum(s, axis=1, keepdims=True) if has_gaps else total) / np.maximum(runs, 1)
+    # Around the mean the variance loses no digits.
+    away = np.where(counted, s - mean, 0.0) if has_gaps else s - mean
+    squares, shift = away**2, away / left
+    total = squares.sum(axis=1, keepdims=True)
+    variance = (total - squares) / left - shift**2
+    # Summed anew where little is left of a difference.
+    i, r = np.nonzero(variance < _CANCELLED * total)
+    others = counted[i] & (np.arange(s.shape[1]) != r[:, None])
+    apart = np.where(others, away[i] + shift[i, r][:, None], 0.0)
+    variance[i, r] = (apart**2).sum(axis=1) / left[i, r]
+    return mean - shift, np.sqrt(variance)
 
 
 def _jackknife(without: Floats) -> Floats:
@@ -61,17 +89,18 @@ def _jackknife(without: Floats) -> Floats:
     return np.asarray(np.sqrt((R - 1) / R * ((without - without.mean(axis=0)) ** 2).sum(axis=0)))
 
 
-def score_one_k(X: Array, settings: Settings, seeds: Sequence[int]) -> Row:
-    """Cluster and score the data with one k."""
-    model = build_seeded(X, settings, seeds)
-    silhouettes = model.silhouettes()
-    fields = model.training_fields(X, silhouettes)
-    scored = model.confidence(fields)
-    s = model.component(silhouettes[0])[0]
-    best = int(np.argmax([mean_score(run) for run in s.T]))
-    without = np.array(list(_means_without_each_run(model, s, fused_parts(fields))))
-    parts = {"score": scored.scores, "stability": scored.stability, "geometry": scored.geometry}
+def score_one_k(X: Array, model: Model, s: Floats) -> Row:
+    """Score the data, clustered with one k; s (n, R) are their silhouettes."""
+    scored = model.training_scores(X, s)
+    model.warn_of_missing(scored.scores)
+    means = scored.s.mean(axis=0)
+    if np.isnan(means).any():
+        means = np.array([mean_score(run) for run in scored.s.T])
+    best = int(means.argmax())
+    stability = scored.by_cell.c[model.cells.cell_of]
+    parts = {"score": scored.scores, "stability": stability, "geometry": scored.g}
     columns: dict[str, Any] = {f"mean_{name}": mean_score(part) for name, part in parts.items()}
+    without = _means_without_each_run(model, scored)
     for name, error in zip(parts, _jackknife(without), strict=True):
         columns[f"{name}_error"] = error
     scores = scored.scores[~np.isnan(scored.scores)]
@@ -85,4 +114,4 @@ def score_one_k(X: Array, settings: Settings, seeds: Sequence[int]) -> Row:
         columns["weakest_label"] = weakest
         columns["weakest_points"] = int((scored.labels == weakest).sum())
         columns["weakest_score"] = float(by_cluster[weakest])
-    return Row(columns, s[:, best], scored.stability, model.ensemble.labels[:, best])
+    return Row(columns, scored.s[:, best], stability, model.ensemble.labels[:, best])

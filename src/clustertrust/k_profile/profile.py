@@ -1,4 +1,4 @@
-"""The data at each k, the signals that support a k, and the comparison with one cloud.
+"""The data at each k, the signals that support a k, and the comparison with data without clusters.
 
 No single index finds the number of clusters everywhere. Here few signals that fail in different
 ways give each k a probability (`combine`), and surrogates without clusters say whether there is
@@ -21,6 +21,7 @@ from clustertrust._parallel import one_blas_thread
 from clustertrust._progress import progress
 from clustertrust._types import Array, Floats
 from clustertrust._validation.arguments import MOST, check_choice, check_count, check_list
+from clustertrust.distances.shared import shared_silhouettes
 from clustertrust.ensemble.seeds import spawn_seeds
 from clustertrust.estimator import CAKE
 from clustertrust.k_profile.mixtures import MOST_AXES
@@ -36,7 +37,7 @@ from clustertrust.null.templates import (
     draw_sample,
 )
 from clustertrust.scoring.settings import Settings
-from clustertrust.surrogates.drawn import seeded
+from clustertrust.surrogates.drawn import build_each, seeded
 from clustertrust.surrogates.families import VERDICT, check_families
 
 # Runs of each ensemble, where no template is given
@@ -119,7 +120,7 @@ def choose_k(
     n_surrogates : int
         B, number of surrogates of each family: the same for all k.
     level : float
-        Some k stands out if the largest p-value, over the whole range of k, is at most this.
+        The data are structured if the largest p-value, over the whole range of k, is at most this.
     max_points : int or None
         If there are more points, a random sample of this size is scored. None: all are scored.
 
@@ -142,8 +143,8 @@ def choose_k(
     agree) is left out, and `left_out` says why. Mixtures are fitted to at most 1,000 of the points,
     in the first ten principal axes.
 
-    If no k stands out from one cloud, `best` is 1. The result is the number of groups that this
-    clusterer separates, which may differ from the number of classes.
+    If data without clusters score as high, `best` is 1. The result is the number of groups that
+    this clusterer separates, which may differ from the number of classes.
 
     Examples
     --------
@@ -166,27 +167,28 @@ def choose_k(
     sample, _, points = draw_sample(X, max_points, entropy, cake)
     tried = check_ks(ks, len(points))
     device = resolve_device(cake.device, X)
-    plans = [
-        Settings.from_estimator(clone(cake).set_params(n_clusters=k)).on(device) for k in tried
-    ]
+    first = Settings.from_estimator(clone(cake).set_params(n_clusters=tried[0])).on(device)
+    first.check_points(sample)
+    plans = [replace(first, recipe=first.recipe.with_k(k)) for k in tried]
     for plan in plans:
-        plan.check_points(sample)
+        plan.recipe.check_size(len(points))
     seeds = spawn_seeds(entropy, plans[0].recipe.count())
-    rows = _score(sample, plans, seeds)
-    names = rows[0].columns
-    columns: dict[str, Any] = {
-        name: np.array([row.columns[name] for row in rows]) for name in names
-    }
-    null_test = (
-        None
-        if families is None
-        else EFFORTS[effort](
-            Comparison(sample, np.array(tried), plans, columns["mean_score"], families, B, entropy)
-        )
-    )
+    null_test = None
+    # Set once for all that follows
+    with one_blas_thread:
+        rows = _score(sample, plans, seeds)
+        columns: dict[str, Any] = {
+            name: np.array([row.columns[name] for row in rows]) for name in rows[0].columns
+        }
+        if families is not None:
+            scores = columns["mean_score"]
+            null_test = EFFORTS[effort](
+                Comparison(sample, np.array(tried), plans, scores, families, B, entropy)
+            )
+        signals = _signals(sample, plans[0], rows, entropy)
     return KProfile(
         **columns,
-        **_signals(sample, plans[0], rows, entropy),
+        **signals,
         n_clusters=np.array(tried),
         null_test=null_test,
         level=level,
@@ -197,13 +199,14 @@ def choose_k(
 
 
 def _score(X: Array, plans: Sequence[Settings], seeds: Sequence[int]) -> list[Row]:
-    """Cluster and score the data with each k, under one progress bar."""
+    """Cluster the data with each k, then score them; each shows its progress."""
+    q, is_shown = len(plans), plans[0].recipe.verbose
     quiet = [replace(plan, recipe=replace(plan.recipe, verbose=False)) for plan in plans]
-    rows = (score_one_k(X, plan, seeds) for plan in quiet)
-    bar = progress(rows, len(plans), "numbers of clusters", verbose=plans[0].recipe.verbose)
-    # Set once for all runs
-    with one_blas_thread:
-        return list(bar)
+    models = list(progress(build_each(X, quiet, seeds), q, "numbers of clusters", verbose=is_shown))
+    measures = [model.dissimilarity for model in models if model.dissimilarity is not None]
+    by_model = zip(models, shared_silhouettes(measures), strict=True)
+    rows = (score_one_k(X, model, s) for model, (s, _) in by_model)
+    return list(progress(rows, q, "scores", verbose=is_shown))
 
 
 def _signals(X: Array, settings: Settings, rows: Sequence[Row], entropy: int) -> dict[str, Any]:

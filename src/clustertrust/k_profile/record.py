@@ -92,7 +92,7 @@ class KProfile:
 
     @property
     def best(self) -> int:
-        """The recommended number of clusters; 1 if no k stands out from one cloud."""
+        """The recommended number of clusters; 1 if data without clusters score as high."""
         return 1 if self.structured is False else self.strongest
 
     @property
@@ -105,8 +105,8 @@ class KProfile:
         """The numbers of clusters that may well be right, in ascending order.
 
         As few as have a probability of 0.8 together. They held the right one in 82 to 100 % of
-        generated sets, by their kind, and in 68 to 86 % of real ones. 1 is among them if no k
-        stands out.
+        generated sets, by their kind, and in 68 to 86 % of real ones. 1 is among them if
+        data without clusters score as high.
         """
         numbers = tuple(int(k) for k in self.n_clusters[plausible(self.probability)])
         return (1, *numbers) if self.structured is False else numbers
@@ -127,7 +127,7 @@ class KProfile:
         """
         return supports(self.signals, self.n_clusters)
 
-    # The comparison with one cloud; NaN at a k that was not compared
+    # The comparison with data without clusters; NaN at a k that was not compared
 
     def _over_k(self, compared: Floats) -> Floats:
         """Return values at each k of `null_test` for every k, (q,)."""
@@ -138,7 +138,7 @@ class KProfile:
 
     @property
     def p_value(self) -> float | None:
-        """How often surrogates stand out as far at *some* k, the largest over the families.
+        """How often surrogates score as high at *some* k, the largest over the families.
 
         None without surrogates.
         """
@@ -146,7 +146,7 @@ class KProfile:
 
     @property
     def structured(self) -> bool | None:
-        """Whether some k stands out more than one cloud can explain; None: no surrogates."""
+        """Whether some k scores higher than in data without clusters; None: no surrogates."""
         return None if self.p_value is None else self.p_value <= self.level
 
     @property
@@ -171,7 +171,7 @@ class KProfile:
 
     @property
     def adjusted(self) -> Floats | None:
-        """(q,) excess / (1 - null_score): 0 for the value of one cloud, 1 for a perfect one."""
+        """(q,) excess / (1 - null_score): 0 as in data without clusters, 1 for a perfect value."""
         return None if self.null_test is None else self._over_k(self.null_test.adjusted)
 
     @property
@@ -260,18 +260,18 @@ class KProfile:
         write_choice(path, choice, "How many clusters?" if title is None else title)
 
     def gate(self) -> str:
-        """Return whether any number of clusters stands out from one cloud, in words."""
+        """Return whether the data score higher than data without clusters, in words."""
         if self.structured is None:
             return (
                 "The data were not compared with data without clusters, so the answer is never 1."
             )
         if self.structured:
             return (
-                "Test for structure: passed. Data without clusters rarely stand out as much at any "
-                f"k ({self._p()}, level {self.level:g})."
+                "Test for structure: passed. Data without clusters rarely score as high at any k "
+                f"({self._p()}, level {self.level:g})."
             )
         return (
-            "Test for structure: not passed. Data without clusters stand out as much "
+            "Test for structure: not passed. Data without clusters score as high "
             f"({self._p()}, level {self.level:g}). The numbers below hold only if there are "
             "clusters."
         )
@@ -291,13 +291,13 @@ class KProfile:
         most = f"{self.strongest} clusters (probability {self.probability.max():.2f})"
         if self.best == 1:
             return (
-                f"1: no k stands out from one cloud ({self._p()}, level {self.level:g}). If there "
-                f"are clusters, {most}."
+                f"1 cluster: data without clusters score as high ({self._p()}, level "
+                f"{self.level:g}). If there are several, most likely {most}."
             )
         against = (
             "Not compared with data without clusters."
             if self.p_value is None
-            else f"Some k stands out from one cloud: {self._p()}."
+            else f"Data without clusters rarely score as high: {self._p()}."
         )
         return f"{most}. {against}"
 
@@ -316,7 +316,7 @@ class KProfile:
         return ["Plausible numbers of clusters, with their probabilities:", *bars]
 
     def _both(self) -> list[str]:
-        """Return the evidence for 1 and for the strongest k, where no k stands out."""
+        """Return the evidence for 1 and for the strongest k, where the answer is 1."""
         if self.best > 1:
             return []
         counted = [name for name in self.support if name in self.choices]
@@ -324,7 +324,7 @@ class KProfile:
         alone = f"{' and '.join(backing)} alone would choose it" if backing else "no signal alone"
         at = self.n_clusters.tolist().index(self.strongest)
         return [
-            f"For 1: data without clusters stand out as much at some k ({self._p()}).",
+            f"For 1: data without clusters score as high at some k ({self._p()}).",
             f"For {self.strongest}: the most probable of the others; {alone}; mean stability "
             f"{self.mean_stability[at]:.2f}, mean score {self.mean_score[at]:.2f}.",
         ]

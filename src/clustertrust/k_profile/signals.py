@@ -95,5 +95,5 @@ def _without_gaps(Z: Floats, labels: Ints) -> Ints:
 def likelihoods(X: Any, partitions: list[Ints]) -> tuple[Floats, bool]:
     """Return those of the best mixture of each partition (n, q), and if columns were left out."""
     plane = reduce(X)
-    mixtures = explain_all(plane, [_without_gaps(plane.points.Z, labels) for labels in partitions])
+    mixtures = explain_all(plane, [_without_gaps(plane.columns.T, labels) for labels in partitions])
     return np.column_stack([mixture.per_point for mixture in mixtures]), plane.dropped

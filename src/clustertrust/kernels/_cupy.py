@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import functools
 import importlib
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
-from clustertrust._types import Array, Floats, Ints
+from clustertrust._types import Array, Floats
 
 # Points a tile of pairs.
 TILE = 128
@@ -42,6 +45,53 @@ def usable() -> str | None:
     return None if count else "there is no GPU"
 
 
+class _Copies(threading.local):
+    """What this thread holds on the GPU: arrays of the host, with their copies, by identity."""
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.held: dict[int, tuple[Array, Any]] = {}
+
+
+_copies = _Copies()
+
+
+@contextmanager
+def holding() -> Iterator[None]:
+    """Keep copies of arrays on the GPU for the work inside, so that each is copied once.
+
+    Nobody may change those arrays meanwhile.
+    """
+    _copies.depth += 1
+    try:
+        yield
+    finally:
+        _copies.depth -= 1
+        if _copies.depth == 0:
+            _copies.held.clear()
+
+
+def hold(array: Array, copy: Any) -> None:
+    """Let `on_gpu` return this copy of an array, inside `holding`."""
+    if _copies.depth:
+        # With the array: while it lives, no other has its identity.
+        _copies.held[id(array)] = array, copy
+
+
+def on_gpu(array: Array, dtype: Any = None) -> Any:
+    """Return an array on the GPU: the copy that is held there, or a new one."""
+    if id(array) in _copies.held:
+        copy = _copies.held[id(array)][1]
+    else:
+        copy = cupy().asarray(array)
+        hold(array, copy)
+    return copy if dtype is None else copy.astype(dtype, copy=False)
+
+
+# Two blocks at once could ask for more memory than there is.
+one_at_a_time = threading.Lock()
+
+
 @functools.cache
 def compiled(name: str, *options: str) -> Any:
     """A CUDA source, compiled for these options and kept."""
@@ -51,7 +101,13 @@ def compiled(name: str, *options: str) -> Any:
 
 def shared_limit() -> int:
     """Bytes of shared memory that a block may ask for on this GPU."""
-    return int(cupy().cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"])
+    return _shared_limit_of(cupy().cuda.Device().id)
+
+
+@functools.cache
+def _shared_limit_of(device: int) -> int:
+    """The same for the GPU of this number; asked once, since it takes a call for each attribute."""
+    return int(cupy().cuda.Device(device).attributes["MaxSharedMemoryPerBlockOptin"])
 
 
 def function_of(module: Any, name: str) -> Any:
@@ -90,12 +146,12 @@ class Layout:
         return self.x, np.int64(self.ld), np.int64(self.n)
 
 
-def lay_out(X: Array, middle: Floats | None, order: Ints | None, real: Any) -> Layout:
-    """Points less `middle`, in this order, on the GPU."""
+def lay_out(X: Array, middle: Floats | None, order: Any, real: Any) -> Layout:
+    """Points less `middle`, on the GPU; `order` is there too, None: as they are."""
     cp = cupy()
-    points = cp.asarray(X)
+    points = on_gpu(X)
     if order is not None:
-        points = points[cp.asarray(order)]
+        points = points[order]
     if middle is not None:
         points = points.astype(cp.float64, copy=False) - cp.asarray(middle)
     n, d = points.shape
@@ -106,7 +162,10 @@ def lay_out(X: Array, middle: Floats | None, order: Ints | None, real: Any) -> L
 
 def budget() -> int:
     """Bytes of the GPU that sums may take."""
-    return int(SHARE * cupy().cuda.runtime.memGetInfo()[0])
+    cp = cupy()
+    # What CuPy keeps for later is free for us.
+    free = cp.cuda.runtime.memGetInfo()[0] + cp.get_default_memory_pool().free_bytes()
+    return int(SHARE * free)
 
 
 def real_type(precision: str) -> Any:
@@ -117,7 +176,7 @@ def real_type(precision: str) -> Any:
 def middle_of(X: Array) -> tuple[Floats, float]:
     """Mean of the points, and a bound of their distances."""
     cp = cupy()
-    points = cp.asarray(X)
+    points = on_gpu(X)
     middle = points.mean(axis=0, dtype=cp.float64)
     farthest = float(cp.sqrt(((points - middle) ** 2).sum(axis=1).max()))
     return cp.asnumpy(middle), 2.0 * farthest * (1 + 1e-5)

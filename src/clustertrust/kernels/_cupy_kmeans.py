@@ -42,7 +42,7 @@ class KMeansRuns:
         self.middle, _ = _cupy.middle_of(X)
         self.points = _cupy.lay_out(X, self.middle, None, np.dtype(np.float32))
         self.n, self.d = X.shape
-        self.tol = tol * float(cp.asarray(X).var(axis=0, dtype=cp.float64).mean())
+        self.tol = tol * float(_cupy.on_gpu(X).var(axis=0, dtype=cp.float64).mean())
         self.labels = cp.full((self.R, self.n), -1, dtype=cp.int32)
         self.distance = cp.empty((self.R, self.n), dtype=cp.float32)
         self.module = _cupy.compiled("kmeans")
@@ -194,9 +194,11 @@ class KMeansRuns:
     def _place(self, centers: Floats) -> Ints:
         """(n, R) labels of the nearest centres as they will place unseen points: in float64."""
         cp = _cupy.cupy()
-        x = cp.ascontiguousarray(cp.asarray(self.X, dtype=cp.float64).T)
+        x = cp.ascontiguousarray(_cupy.on_gpu(self.X, cp.float64).T)
         labels = cp.empty((self.n, self.R), dtype=cp.int32)
         size = (x, np.int64(self.n), np.int64(self.n), np.int32(self.d))
         arguments = (*size, cp.asarray(centers), np.int32(self.k), labels)
         self.module.get_function("place")((-(-self.n // 128), self.R), (128,), arguments)
-        return np.asarray(cp.asnumpy(labels))
+        on_host = np.asarray(cp.asnumpy(labels))
+        _cupy.hold(on_host, labels)
+        return on_host

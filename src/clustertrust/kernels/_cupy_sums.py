@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from clustertrust._errors import InputError
 from clustertrust._types import Array, Floats
 from clustertrust.kernels import _cupy
 
@@ -42,10 +43,31 @@ def fixed_scale(largest: float, n: int) -> float:
     )
 
 
+def _chunk(d: int, itemsize: int) -> tuple[int, int]:
+    """Features in shared memory at a time, as many as fit, and the bytes of a block.
+
+    Two blocks of the largest kind share a multiprocessor of an H200.
+    """
+    limit = _cupy.shared_limit()
+    for chunk in (d if d <= 32 else 16, 16, 8, 4):
+        # One tile of rows where all its features are there, else two; two of columns.
+        tiles = (3 if chunk >= d else 4) * min(chunk, d) * _cupy.TILE
+        needed = itemsize * (tiles + _cupy.TILE * (_cupy.TILE + 1))
+        if needed <= limit:
+            return min(chunk, d), needed
+    single = "" if itemsize == 4 else ", or {device='cuda'} for distances in single precision"
+    raise InputError(
+        f"This GPU has {limit // 1024} KiB of shared memory for a block of threads, and sums of "
+        f"distances need {needed / 1024:.0f}. Use {{device='cpu'}}{single}."
+    )
+
+
 def _options(real: Any, rows: _cupy.Layout, kind: Kind) -> tuple[str, ...]:
     """What the source of the sums is compiled for."""
     name = "float" if real == np.float32 else "double"
-    return f"-DREAL={name}", f"-DD={rows.x.shape[0]}", f"-DKIND={KINDS[kind.name]}"
+    d = rows.x.shape[0]
+    chunk = _chunk(d, real.itemsize)[0]
+    return f"-DREAL={name}", f"-DD={d}", f"-DCHUNK={chunk}", f"-DKIND={KINDS[kind.name]}"
 
 
 def sum_pairs(
@@ -55,20 +77,21 @@ def sum_pairs(
     kind: Kind,
     scales: tuple[Any, Any],
     symmetric: bool,
+    sums: tuple[Any, float] | None = None,
 ) -> tuple[Any, float]:
     """Fixed-point sums (m, n') of the rows' points over the cells of the columns' points, and their
     scale.
+
+    They are added to `sums` of the same kind where those are given.
     """
     cp = _cupy.cupy()
     real = rows.x.dtype
-    d = rows.x.shape[0]
     options = _options(real, rows, kind)
-    chunk = d if d <= 32 else 16
-    stages = 3 if d <= 32 else 4
-    shared = int(real.itemsize * (stages * chunk * _cupy.TILE + _cupy.TILE * (_cupy.TILE + 1)))
+    _, shared = _chunk(rows.x.shape[0], real.itemsize)
     function = _cupy.function_of(_cupy.compiled("sums", *options), "cell_sums")
-    scale = fixed_scale(kind.largest, cols.n)
-    out = cp.zeros((cells.m, rows.ld), dtype=cp.int64)
+    if sums is None:
+        sums = cp.zeros((cells.m, rows.ld), dtype=cp.int64), fixed_scale(kind.largest, cols.n)
+    out, scale = sums
     tiles_rows, tiles_cols = rows.ld // _cupy.TILE, cols.ld // _cupy.TILE
     grid = (tiles_rows, -(-tiles_cols // SPAN))
     numbers = (real.type(kind.gamma), real.type(kind.shift), np.int32(kind.degree))
@@ -84,11 +107,12 @@ def sum_pairs(
 
 @dataclass(frozen=True)
 class OnCard:
-    """What the kernels read of cells and runs: labels of cells (m, R), the cell of each point in
-    sorted order, …
+    """What the kernels read of cells and runs: the points sorted by cell, `order` (n,), their cells
+    in that order, labels of cells (m, R), …
     """
 
     m: int
+    order: Any
     cell_of: Any
     rows: Any
     start: Any
@@ -99,9 +123,12 @@ class OnCard:
     def load(cls, cells: Any) -> OnCard:
         """Copy the cells to the GPU."""
         cp = _cupy.cupy()
+        cell_of = _cupy.on_gpu(cells.cell_of)
+        order = cp.argsort(cell_of)
         return cls(
             m=len(cells.counts),
-            cell_of=cp.asarray(cells.cell_of[cells.order].astype(np.int32)),
+            order=order,
+            cell_of=cell_of[order].astype(cp.int32),
             rows=cp.asarray(np.ascontiguousarray(cells.rows, dtype=np.int32)),
             start=cp.asarray(cells.start.astype(np.int32)),
             sizes=cp.asarray(cells.sizes.astype(np.float64)),
@@ -115,20 +142,20 @@ class KernelPairs:
     def __init__(self, X: Array, cells: Any, kernel: str, params: Any, scale: Any) -> None:
         cp = _cupy.cupy()
         self.cells, self.GPU = cells, OnCard.load(cells)
-        self.cols = _cupy.lay_out(X, None, cells.order, np.dtype(np.float64))
+        self.cols = _cupy.lay_out(X, None, self.GPU.order, np.dtype(np.float64))
         self.kind = _kernel_kind(X, kernel, params)
-        self.scale = _cupy.NONE if scale is None else self._padded(scale[cells.order])
+        self.scale = _cupy.NONE if scale is None else self._padded(scale, self.GPU.order)
         self.sums, self.unit = sum_pairs(
             self.cols, self.cols, self.GPU, self.kind, (self.scale, self.scale), True
         )
         cp.cuda.Device().synchronize()
 
     @staticmethod
-    def _padded(scale: Floats) -> Any:
-        """Scales of points, and 1 for what stands beyond them."""
+    def _padded(scale: Floats, order: Any = slice(None)) -> Any:
+        """Scales of points in this order, and 1 for what stands beyond them."""
         cp = _cupy.cupy()
         out = cp.ones(_cupy.round_up(len(scale), _cupy.TILE))
-        out[: len(scale)] = cp.asarray(scale)
+        out[: len(scale)] = cp.asarray(scale)[order]
         return out
 
     def within(self) -> Floats:

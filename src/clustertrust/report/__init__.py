@@ -6,35 +6,30 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
 
-from clustertrust._errors import Wording, as_python, rendered
+from clustertrust._errors import rendered
 from clustertrust._types import Ints
-from clustertrust._validation.arguments import check_mapping, check_option_names
+from clustertrust._validation.arguments import check_mapping
 from clustertrust._views import View
 from clustertrust.columns import COLUMNS
 from clustertrust.notes import notes_on
-from clustertrust.reasons import Cut, check_threshold, cut
+from clustertrust.reasons import NO_STRUCTURE, WEAK_STRUCTURE, Cut
 from clustertrust.report.cards import column_cards, count_roles
-from clustertrust.report.contents import ClusterNames, read_data, read_scores, read_votes
 from clustertrust.report.details import (
     LOWEST,
-    check_original,
-    check_unasked,
     choose_view,
     pack_original,
     pack_reasons,
     pack_values,
     pack_view,
     pack_votes,
-    sample,
 )
 from clustertrust.report.examples import (
     center_distances,
@@ -42,46 +37,30 @@ from clustertrust.report.examples import (
     nearest_rivals,
     text_column,
 )
-from clustertrust.report.opening import audit_verdict, next_steps, score_shares, structure, verdict
+from clustertrust.report.material import Material, PageOptions, gather
+from clustertrust.report.opening import (
+    above_chance,
+    audit_verdict,
+    next_steps,
+    score_shares,
+    structure,
+    verdict,
+)
 from clustertrust.report.packing import pack, pack_codes, pack_index
 from clustertrust.report.page import render
 from clustertrust.report.pictures import pack_pictures
-from clustertrust.report.profiles import cluster_profiles, moments_of, without_labels
+from clustertrust.report.profiles import cluster_profiles, without_labels
 from clustertrust.report.questions import (
     fingerprint,
     pack_questions,
     pack_row_numbers,
-    question_order,
 )
-from clustertrust.report.suspects import pack_audit, suspected
+from clustertrust.report.suspects import pack_audit
 from clustertrust.storage import write_text
-from clustertrust.tables.plan import TablePlan
 
 __all__ = ["PageOptions", "build_report", "write_report"]
 
-# Points in the plots and in the table of points; the rest are counted and can be downloaded.
-MOST_DRAWN = 100_000
 PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas", "numba")
-
-
-class PageOptions(TypedDict, total=False):
-    """What can be asked of a page; :func:`write_report` says what each option means."""
-
-    settings: Mapping[str, Any] | None
-    title: str | None
-    threshold: float | None
-    chance: float | None
-    embedding: Any
-    original: pd.DataFrame | None
-    folder: str | Path | None
-    rows: Any
-    unasked: Sequence[str]
-    null_scores: Any
-    plan: TablePlan | None
-    wording: Wording
-    names: Mapping[Any, str] | None
-    findings: Mapping[str, Any] | None
-    quoted: Sequence[str]
 
 
 def write_report(
@@ -181,117 +160,149 @@ def build_report(
     >>> build_report(pd.DataFrame({"label": ["a", "b"], "score": [0.9, 0.2]}))["clusters"]
     ['a', 'b']
     """
-    check_option_names("a page", options, PageOptions.__annotations__)
-    title, threshold = options.get("title"), options.get("threshold")
-    original = options.get("original")
+    given = gather(table, X, votes, options)
+    data, codes, k, shown = given.data, given.codes, len(given.clusters), given.shown
     settings = check_mapping("settings", options.get("settings"))
-    if threshold is not None and not 0 <= check_threshold(threshold) <= 1:
-        raise ValueError(
-            f"threshold={threshold!r} must be a number from 0 to 1, the range of the page's slider."
-        )
-    points = read_scores(table)
-    numeric = points.numbers
-    check_original(original, numeric)
-    hidden = check_unasked(options.get("unasked", ()), original)
-    plan, wording = options.get("plan"), options.get("wording", as_python)
-    matrix, columns = (None, []) if X is None else read_data(X, numeric)
-    shares, voted = (None, []) if votes is None else read_votes(votes, numeric)
-    named = [*points.labels[1], *(name for _, others in points.others.values() for name in others)]
-    # Columns of a file are text, also where labels are numbers.
-    by_text = {str(name): name for name in named}
-    voted = [by_text.get(str(name), name) for name in voted]
-    clusters = ClusterNames([*named, *voted])
-    k = len(clusters)
-
-    codes = clusters.code(*points.labels)
-    moments = None if matrix is None else moments_of(matrix, codes, k)
-    view = choose_view(matrix, columns, options.get("embedding"), numeric, codes)
-    scores = numeric["score"].to_numpy()
-    at = cut(scores, threshold, options.get("chance"))
-    questions = question_order(scores, codes, MOST_DRAWN)
-    drawn = sample(scores, MOST_DRAWN, np.concatenate(questions))
-    shown = np.arange(len(numeric)) if drawn is None else drawn
-    ids, labels = pack_index(numeric.index), pack_codes(codes, k)
-    packed = {
-        name: pack(numeric[name].to_numpy(), "f8" if name == "score" else "f4")
-        for name in numeric.columns
-    }
-    others = {name: clusters.code(*other) for name, other in points.others.items()}
-    packed |= {name: pack_codes(other, k) for name, other in others.items()}
-    suspects = None
-    if {"issue", "suggested"} <= set(table.columns):
-        suspects = suspected(table, scores)
-        packed["issue"] = pack(np.isin(np.arange(len(scores)), suspects), "u1")
-    plain = None if original is None else without_labels(original, codes, clusters.texts)
+    view = choose_view(
+        None if data is None else data.matrix,
+        given.columns,
+        options.get("embedding"),
+        given.numbers,
+        codes,
+    )
     cards = column_cards(
-        (matrix, columns, moments),
-        original,
-        (plan, wording),
+        (None, [], None) if data is None else (data.matrix, data.columns, data.moments),
+        given.original,
+        (given.plan, given.wording),
         (codes, k),
         shown,
     )
-    distances = None
-    if moments is not None:
-        scaled = plan is not None and plan.scale != "none"
-        distances = center_distances(matrix, codes, moments, scaled=scaled)
-    examples = cluster_examples(distances, scores, codes, k, shown)
-    rows = [row for example in examples for part in example.values() for row in part]
-    looked_at = np.array([*rows, *([] if suspects is None else suspects)], dtype=np.int64)
-    values = None if moments is None else pack_values(matrix, columns, moments, codes, shown)
-    everywhere = [] if values is None or drawn is not None else values["columns"]
-    clustered = {*columns, *(card["name"] for card in cards if card["used"])}
-    own = [] if original is None else pack_original(original, hidden, everywhere, clustered)
-    audit = pack_audit(suspects, codes, clusters.texts, options.get("findings"))
+    values = None
+    if data is not None:
+        values = pack_values(data.matrix, data.columns, data.moments, codes, shown)
+    own = _own_columns(given, values, cards)
+    examples = _examples(given)
+    return {
+        **_opening(given, cards, options),
+        **_clusters(given, examples, options),
+        **_points(given, options),
+        "view": pack_view(view, shown, codes, k),
+        "values": values,
+        "original": own,
+        "text_column": text_column(given.original, {column["name"] for column in own}),
+        "pictures": _pictures(given, examples, options.get("folder")),
+        "settings": [[str(name), str(value)] for name, value in settings.items()],
+        "versions": [["python", platform.python_version()], *_versions()],
+        "notes": [
+            *(rendered(note, given.wording) for note in notes_on(table)),
+            *_notes(view, given.drawn, shown, len(given.numbers)),
+            *_left_out(given.original, own),
+        ],
+    }
+
+
+def _opening(given: Material, cards: list[dict[str, Any]], options: PageOptions) -> dict[str, Any]:
+    """Return the verdict, what to do next, and a card for each column."""
+    at, suspects, scores, clusters = given.at, given.suspects, given.scores, given.clusters.texts
+    title = options.get("title")
+    audit = pack_audit(suspects, given.codes, clusters, options.get("findings"))
     return {
         "title": "Which assignments can be trusted?" if title is None else str(title),
         "threshold": at.threshold,
         "threshold_origin": _origin(at),
-        "verdict": verdict(at, wording)
+        "verdict": verdict(at, given.wording)
         if suspects is None
         else audit_verdict(len(suspects), len(scores)),
         "structure": structure(at) if suspects is None else "audit",
         "quoted": [str(text) for text in options.get("quoted", ())],
         "chance": at.chance,
+        "above_chance": above_chance(at, scores, given.codes, len(clusters)),
+        "limits": {"weak": NO_STRUCTURE, "clear": WEAK_STRUCTURE},
         "score_shares": score_shares(scores, options.get("null_scores")),
-        "steps": next_steps(at, scores, codes, clusters.texts, cards, audit),
+        "steps": next_steps(at, scores, given.codes, clusters, cards, audit),
         "audit": audit,
         "cards": cards,
-        "roles": count_roles(plan, columns, original),
+        "roles": count_roles(given.plan, given.columns, given.original),
+    }
+
+
+def _clusters(
+    given: Material, examples: list[dict[str, list[int]]], options: PageOptions
+) -> dict[str, Any]:
+    """Return names of the clusters, what sets each apart, its rival and rows to look at."""
+    codes, k, original = given.codes, len(given.clusters), given.original
+    moments = None if given.data is None else given.data.moments
+    plain = None if original is None else without_labels(original, codes, given.clusters.texts)
+    return {
+        "clusters": given.clusters.texts,
+        "names": given.clusters.rename(options.get("names")),
+        "unassigned": given.unassigned,
         "examples": examples,
-        "rivals": nearest_rivals(others.get("rival"), codes, k),
-        "text_column": text_column(original, {column["name"] for column in own}),
-        "names": clusters.rename(options.get("names")),
-        "n": len(numeric),
-        "clusters": clusters.texts,
-        "unassigned": points.unassigned,
-        "id_name": points.id_name,
+        "rivals": nearest_rivals(given.others.get("rival"), codes, k),
+        "profiles": cluster_profiles(moments, given.columns, plain, codes, k),
+    }
+
+
+def _points(given: Material, options: PageOptions) -> dict[str, Any]:
+    """Return what the page holds of each point, packed, and the questions about them."""
+    numbers, codes, k = given.numbers, given.codes, len(given.clusters)
+    ids, labels = pack_index(numbers.index), pack_codes(codes, k)
+    rows = {
+        name: pack(numbers[name].to_numpy(), "f8" if name == "score" else "f4")
+        for name in numbers.columns
+    }
+    rows |= {name: pack_codes(other, k) for name, other in given.others.items()}
+    if given.suspects is not None:
+        rows["issue"] = pack(np.isin(np.arange(len(numbers)), given.suspects), "u1")
+    return {
+        "n": len(numbers),
+        "id_name": given.id_name,
         "ids": ids,
         "labels": labels,
-        "rows": packed,
-        "columns": [name for name in COLUMNS if name in packed or name in ("label", "reason")],
-        "drawn": None if drawn is None else pack(drawn, "u4"),
-        "view": pack_view(view, shown, codes, k),
+        "rows": rows,
+        "columns": [name for name in COLUMNS if name in rows or name in ("label", "reason")],
+        "drawn": None if given.drawn is None else pack(given.drawn, "u4"),
         "votes": None
-        if shares is None
-        else pack_votes(shares[shown], clusters.code(np.arange(len(voted)), voted), k),
-        "reasons": pack_reasons(numeric, codes),
-        "questions": pack_questions(questions, int((~np.isnan(scores)).sum())),
-        "row_numbers": pack_row_numbers(options.get("rows"), numeric.index),
-        "pictures": None
-        if original is None
-        else pack_pictures(original, [*questions, looked_at], options.get("folder")),
-        "profiles": cluster_profiles(moments, columns, plain, codes, k),
-        "fingerprint": fingerprint([clusters.texts, ids, labels]),
-        "values": values,
-        "original": own,
-        "settings": [[str(name), str(value)] for name, value in settings.items()],
-        "versions": [["python", platform.python_version()], *_versions()],
-        "notes": [
-            *(rendered(note, wording) for note in notes_on(table)),
-            *_notes(view, drawn, shown, len(numeric)),
-            *_left_out(original, own),
-        ],
+        if given.votes is None
+        else pack_votes(given.votes[0][given.shown], given.votes[1], k),
+        "reasons": pack_reasons(numbers, codes),
+        "questions": pack_questions(given.questions, int((~np.isnan(given.scores)).sum())),
+        "row_numbers": pack_row_numbers(options.get("rows"), numbers.index),
+        "fingerprint": fingerprint([given.clusters.texts, ids, labels]),
     }
+
+
+def _examples(given: Material) -> list[dict[str, list[int]]]:
+    """Return rows that show what each cluster is."""
+    distances = None
+    if given.data is not None:
+        scaled = given.plan is not None and given.plan.scale != "none"
+        moments = given.data.moments
+        distances = center_distances(given.data.matrix, given.codes, moments, scaled=scaled)
+    return cluster_examples(distances, given.scores, given.codes, len(given.clusters), given.shown)
+
+
+def _own_columns(
+    given: Material, values: dict[str, Any] | None, cards: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return columns of the user's own table, packed; `values` are those of the data."""
+    if given.original is None:
+        return []
+    everywhere = [] if values is None or given.drawn is not None else values["columns"]
+    clustered = {*given.columns, *(card["name"] for card in cards if card["used"])}
+    return pack_original(given.original, given.unasked, everywhere, clustered)
+
+
+def _pictures(
+    given: Material, examples: list[dict[str, list[int]]], folder: str | Path | None
+) -> dict[str, Any] | None:
+    """Return pictures of the rows that a person looks at; None if no column names any."""
+    if given.original is None:
+        return None
+    rows = [row for example in examples for part in example.values() for row in part]
+    suspects = () if given.suspects is None else given.suspects.tolist()
+    looked_at = np.array([*rows, *suspects], dtype=np.int64)
+    return pack_pictures(given.original, [*given.questions, looked_at], folder)
 
 
 def _origin(at: Cut) -> str:

@@ -50,7 +50,7 @@ class Choice:
 
     Attributes
     ----------
-    verdict, gate : the recommendation, and whether any number stands out from one cloud, in words
+    verdict, gate : the recommendation, and whether data without clusters score as high, in words
     n_clusters, probability : (q,) the numbers tried, and how probable each is
     support : by kind of evidence, (q,) between 0 and 1
     plausible, best : numbers that may well be right, and the recommended one

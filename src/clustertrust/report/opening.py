@@ -10,7 +10,7 @@ import numpy as np
 from clustertrust._errors import Wording
 from clustertrust._types import Floats, Ints
 from clustertrust._validation.arguments import check_floats
-from clustertrust.reasons import NO_STRUCTURE, WEAK_STRUCTURE, Cut
+from clustertrust.reasons import NO_STRUCTURE, WEAK_STRUCTURE, Cut, above
 
 # Rows that a person looks at in ten minutes
 REVIEWED = 30
@@ -32,6 +32,20 @@ def structure(at: Cut) -> str:
 def verdict(at: Cut, wording: Wording) -> str:
     """Return whether there is structure, in words."""
     return at.opening.render(wording)
+
+
+def above_chance(at: Cut, scores: Floats, codes: Ints, k: int) -> list[float] | None:
+    """Return the share of the rows of each cluster that score above chance.
+
+    Clusters are called clear or weak by the limits of the verdict: where the data are clear, some
+    cluster is. None where chance is not known.
+    """
+    if at.chance is None:
+        return None
+    own = codes >= 0
+    sizes = np.bincount(codes[own], minlength=k)
+    counts = np.bincount(codes[own & above(scores, at.chance)], minlength=k)
+    return [round(float(share), 6) for share in counts / np.maximum(sizes, 1)]
 
 
 def audit_verdict(n_suspected: int, n: int) -> str:

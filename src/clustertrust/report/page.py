@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import Any
 
 from clustertrust._palette import css_variables
-from clustertrust.reasons import INSIDE, STABLE
+from clustertrust.reasons import INSIDE, NO_STRUCTURE, STABLE, WEAK_STRUCTURE
 
 
 def render(contents: dict[str, Any]) -> str:
@@ -28,6 +28,8 @@ def render(contents: dict[str, Any]) -> str:
         "title": html.escape(contents["title"]),
         "stable": f"{STABLE:g}",
         "inside": f"{INSIDE:g}",
+        "weak": f"{NO_STRUCTURE:.0%}",
+        "clear": f"{WEAK_STRUCTURE:.0%}",
         "contents": _harmless_json(contents),
     }
     (template,) = _assets(".html")

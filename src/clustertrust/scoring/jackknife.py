@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from clustertrust._parallel import blocks, map_blocks
 from clustertrust._types import Floats, Ints
 from clustertrust.geometry.component import NORMALIZATIONS
-from clustertrust.kernels import backend
-from clustertrust.kernels.rules import Fusing
 from clustertrust.scoring.settings import Scoring
 from clustertrust.stability import Stability, pairs
 
 # Standard errors to either side of a normal value that hold 95 %.
 Z = 1.96
+# Normalizations that compiled kernels have
+COMPILED = ("affine", "clip")
+
+
+def function_of_two(scoring: Scoring) -> str:
+    """Return `of_two` of a fusion of ours where a compiled kernel has the normalization too.
+
+    A subclass of a fusion may compute something else.
+    """
+    known = scoring.normalization in COMPILED
+    return str(vars(type(scoring.fusion)).get("of_two", "")) if known else ""
 
 
 def unseen_share(runs: Floats | Ints) -> Floats:
@@ -22,7 +30,8 @@ def unseen_share(runs: Floats | Ints) -> Floats:
     Where all runs agree the jackknife sees nothing move, although an optimum that one start in
     thirty reaches is likely to be missing from twenty runs.
     """
-    return np.asarray(1.0 / (runs + 2.0))
+    share: Floats = np.divide(1.0, runs + 2.0)
+    return share
 
 
 def unseen_errors(
@@ -38,48 +47,6 @@ def unseen_errors(
     return np.abs(scoring.fusion(c, g, *parts) - scoring.fusion(left * c, left * g, *parts))
 
 
-def standard_errors(
-    of: Ints,
-    stability: Stability,
-    s: Floats,
-    scoring: Scoring,
-    parts: tuple[Floats, ...] = (),
-) -> Floats:
-    """se² = jackknife² + unseen², see `jackknife` and `unseen_errors`; NaN where R_i < 3.
-
-    Parameters
-    ----------
-    of : (n,) row of `stability` that each point belongs to
-    stability : the stability of those rows, with per-run sums
-    s : (n, R) silhouettes, NaN where a run does not count
-    scoring : how c, μ and σ become a score, and on how many threads
-    parts : (n,) other components that the fusion takes, such as persistence; held fixed, so the
-        error is that of c and S̃ only
-    """
-    # A subclass of a fusion of ours may compute something else.
-    of_two = vars(type(scoring.fusion)).get("of_two", "")
-    fusing = Fusing(of_two == "harmonic", scoring.normalization == "affine", Z)
-    known = (stability.c, stability.sums, stability.runs, stability.counted)
-
-    def by_kernel(rows: slice) -> Floats:
-        errors = np.hypot(*backend().jackknife(of[rows], known, s[rows], fusing))
-        # NaN where another component is.
-        held_fixed = sum((0.0 * part[rows] for part in parts), start=np.zeros(len(errors)))
-        return np.asarray(errors / (1 + len(parts)) + held_fixed)
-
-    def by_fusion(rows: slice) -> Floats:
-        more = tuple(part[rows, None] for part in parts)
-        return np.asarray(np.hypot(*jackknife(of[rows], stability, s[rows], scoring, more)))
-
-    if of_two:
-        s = np.ascontiguousarray(s, dtype=np.float64)
-        of_rows, parted = by_kernel, blocks(len(s), 8 * s.shape[1], largest=2**14)
-    else:
-        # The arrays of a block stay in the cache.
-        of_rows, parted = by_fusion, blocks(len(s), 16 * 8 * s.shape[1])
-    return np.concatenate(list(map_blocks(of_rows, parted, scoring.compute.threads)))
-
-
 def jackknife(
     of: Ints, stability: Stability, s: Floats, scoring: Scoring, more: tuple[Floats, ...] = ()
 ) -> tuple[Floats, Floats]:
@@ -92,7 +59,8 @@ def jackknife(
     move it. There the error is at least 1/1.96 of the rise to the upper end of the 95 % interval
     of μ - σ: 0 only if that is below 0, too.
 
-    This is for any fusion; those of ours have a compiled kernel.
+    This is for any fusion and normalization, and for arrays on the GPU; on the CPU, most of ours
+    have a compiled kernel.
     """
     counted = stability.counted[of]
     runs = stability.runs[of].astype(np.float64)[:, None]

@@ -124,6 +124,10 @@ class Settings:
         """The same, with the device settled."""
         return Settings(replace(self.recipe, device=device), self.scoring.on(device))
 
+    def on_workers(self, device: str) -> Settings:
+        """The same for Dask data, with the device on which blocks are scored settled."""
+        return Settings(replace(self.recipe, device="cpu"), self.scoring.on(device))
+
     def alone(self) -> Settings:
         """Return the settings for one of many parallel jobs: one thread, no progress bar."""
         scoring = replace(self.scoring, compute=self.scoring.compute.alone())

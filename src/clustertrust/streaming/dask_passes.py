@@ -16,9 +16,11 @@ import joblib
 import numpy as np
 
 from clustertrust._dask import open_client, results
+from clustertrust._devices import to_host
 from clustertrust._types import Array, Ints, Result
 from clustertrust._validation.frames import check_whole_numbers
 from clustertrust._validation.points import as_type
+from clustertrust.distances.in_blocks import Part
 from clustertrust.ensemble.placing import place
 from clustertrust.ensemble.recipe import Recipe
 from clustertrust.ensemble.record import Ensemble
@@ -28,8 +30,8 @@ from clustertrust.results import Confidence
 from clustertrust.scoring.model import Model
 from clustertrust.scoring.settings import Scoring
 from clustertrust.streaming.passes import BlockReader
+from clustertrust.streaming.scorers import BlockScorer, PairScorer, scorer_on
 from clustertrust.streaming.stream import (
-    BlockScorer,
     build_stream,
     check_streaming,
     model_of,
@@ -44,18 +46,14 @@ _AT_ONCE = 64
 class DaskReader(BlockReader):
     """Reads the blocks of a Dask collection, on the machines of its scheduler.
 
-    `id` is the column that names the rows of a frame; `labels` (n, R) go with the rows of X.
+    `labels` (n, R) go with the rows of X.
     """
 
     in_turn = False
     remedy = "X is a Dask array or frame: X.compute() loads it into memory, if it fits"
 
-    def __init__(self, X: Any, *, id: str | None = None, labels: Any = None) -> None:
-        dask = importlib.import_module("dask")
-        self._delayed = dask.delayed
-        self.columns = (
-            [str(name) for name in X.columns if name != id] if hasattr(X, "columns") else None
-        )
+    def __init__(self, X: Any, *, labels: Any = None) -> None:
+        self.columns = [str(name) for name in X.columns] if hasattr(X, "columns") else None
         # For the names of its rows.
         self._frame = None if self.columns is None else X[[]]
         if self.columns is None:
@@ -68,18 +66,21 @@ class DaskReader(BlockReader):
             rows = [int(size) if size == size else None for size in X.chunks[0]]
         else:
             parts, rows = list(X.to_delayed()), [None] * X.npartitions
+        self.n_features = int(X.shape[1]) if self.columns is None else len(self.columns)
         # Unknown: count them in a pass.
-        if None in rows:
-            rows = list(results(open_client(), [self._delayed(len)(part) for part in parts]))
+        self._keep(parts, count_rows(parts) if None in rows else rows, labels)
+
+    def _keep(self, parts: list[Any], rows: list[Any], labels: Any = None) -> None:
+        """Keep the parts that have rows."""
+        self._delayed = importlib.import_module("dask").delayed
         # Filters leave partitions without rows behind.
         counted = [(part, int(size)) for part, size in zip(parts, rows, strict=True) if size]
         self.sizes = [size for _, size in counted]
         self.n_rows = sum(self.sizes)
-        self.n_features = int(X.shape[1]) if self.columns is None else len(self.columns)
         before = np.concatenate([[0], np.cumsum(self.sizes)])[:-1].tolist()
         beside = [None] * len(counted) if labels is None else self._cut(labels)
         self._blocks = [
-            (part, of_part, first, self.columns, id)
+            (part, of_part, first, self.columns)
             for (part, _), of_part, first in zip(counted, beside, before, strict=True)
         ]
 
@@ -94,12 +95,23 @@ class DaskReader(BlockReader):
         labels = array.asarray(labels).rechunk((tuple(self.sizes), labels.shape[1]))
         return list(labels.to_delayed()[:, 0])
 
-    def _tasks(self, function: Callable[[Block], Any], which: slice = slice(None)) -> list[Any]:
+    def _tasks(
+        self, function: Callable[..., Any], which: slice = slice(None), *more: Any
+    ) -> list[Any]:
         # It travels once to each worker, not with every task.
         shared = self._delayed(function, pure=False)
         # One task from the numbers as they are read to the result: no worker holds blocks that
         # wait.
-        return [self._delayed(_call)(shared, *block) for block in self._blocks[which]]
+        return [self._delayed(_call)(shared, *block, *more) for block in self._blocks[which]]
+
+    def _scored(self, scorer: BlockScorer) -> list[Any]:
+        """Return tasks that score the blocks; by distances of all pairs, each needs all blocks."""
+        if not isinstance(scorer, PairScorer):
+            return self._tasks(scorer)
+        parts = self._tasks(scorer.part)
+        summaries = [self._delayed(Part.summary)(part) for part in parts]
+        united = self._delayed(scorer.unite, pure=False)(self.n_rows, summaries)
+        return self._tasks(scorer, slice(None), united, parts)
 
     def map(self, function: Callable[[Block], Result], what: str) -> Iterator[Result]:
         """Yield function(block) for each block, in order."""
@@ -129,7 +141,7 @@ class DaskReader(BlockReader):
 
     def score_blocks(self, scorer: BlockScorer) -> dict[str, Any]:
         """Return the arguments of `Model.confidence` for all points, as lazy Dask arrays."""
-        tasks = self._tasks(scorer)
+        tasks = self._scored(scorer)
         clusters = scorer.model.clusters
         wide = {"votes": [max(1, int(clusters.n_clusters[scorer.model.reference]))]}
         fields = {
@@ -146,6 +158,16 @@ class DaskReader(BlockReader):
             for task, size in zip(tasks, self.sizes, strict=True)
         ]
         return array.concatenate(parts)
+
+
+class TaskReader(DaskReader):
+    """Reads the blocks that Dask tasks give."""
+
+    def __init__(
+        self, tasks: list[Any], rows: list[int], columns: list[str] | None, n_features: int
+    ) -> None:
+        self.columns, self.n_features, self._frame = columns, n_features, None
+        self._keep(tasks, rows)
 
 
 @dataclass(frozen=True)
@@ -174,27 +196,38 @@ class _New:
 
 
 def _call(
-    function: Callable[[Block], Result],
+    function: Callable[..., Result],
     part: Any,
     labels: Array | None,
     before: int,
     columns: list[str] | None,
-    id: str | None,
+    *more: Any,
 ) -> Result:
-    """The function of a chunk or partition: its numbers, checked, the names of its rows and their
-    labels.
+    """The function of a block, a chunk or a partition: its numbers, checked, their labels, and
+    `more` that it takes.
     """
-    ids = None
+    if isinstance(part, Block):
+        return function(checked(part._replace(before=before), columns), *more)
     if columns is not None:
-        ids = None if id is None else part[id].to_numpy()
-        X = numbers_of(part if id is None else part.drop(columns=id), "X")
+        X = numbers_of(part, "X")
     else:
-        X = np.asarray(part)
+        # Chunks may be on the GPU of the worker.
+        X = np.asarray(to_host(part))
         if X.dtype.kind not in "fiub":
             raise ValueError(f"X has type {X.dtype}; it must hold numbers.")
         check_whole_numbers(X)
         X = np.ascontiguousarray(X, dtype=np.float32 if X.dtype == np.float32 else np.float64)
-    return function(checked(Block(X, ids, before, labels), columns))
+    return function(checked(Block(X, None, before, labels), columns), *more)
+
+
+def count_rows(parts: list[Any]) -> list[int]:
+    """Return how many rows the blocks, chunks or partitions of tasks have, in one pass."""
+    delayed = importlib.import_module("dask").delayed
+    return list(results(open_client(), [delayed(_count)(part) for part in parts]))
+
+
+def _count(part: Any) -> int:
+    return len(part.X if isinstance(part, Block) else part)
 
 
 def build_on_dask(X: Any, recipe: Recipe) -> Ensemble:
@@ -214,5 +247,8 @@ def score_on_dask(X: Any, ensemble: Ensemble, scoring: Scoring) -> Confidence:
     scoring = check_streaming(reader, scoring)
     scoring.geometry.check_runs(ensemble, reader.n_features)
     directions = scoring.geometry.used_metric.is_cosine
-    model = model_of(sum_up(reader, None, "summing up", directions), ensemble, scoring)
-    return model.confidence(**reader.score_blocks(BlockScorer(model, None)))
+    totals = sum_up(reader, None, "summing up", directions)
+    # Here there may be no GPU: only workers use theirs.
+    model = model_of(totals, ensemble, scoring.on("cpu"))
+    scorer = scorer_on(scoring.compute.device, model, None)
+    return model.confidence(**reader.score_blocks(scorer))

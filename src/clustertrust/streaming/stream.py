@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 
 from clustertrust._errors import ParameterError
-from clustertrust._types import Array, Arrays, Ints
+from clustertrust._types import Array, Arrays
 from clustertrust._validation.points import check_matrix
 from clustertrust.chance import chance_of
-from clustertrust.columns import FIELDS
 from clustertrust.consensus import most_central
 from clustertrust.distances.metrics import unit_rows
 from clustertrust.ensemble import Ensemble, assemble
@@ -37,6 +36,8 @@ from clustertrust.scoring.model import Model
 from clustertrust.scoring.settings import Scoring, Settings
 from clustertrust.stability import hint_at_jaccard
 from clustertrust.streaming.passes import BlockReader, SampledRows, sample_rows
+from clustertrust.streaming.scorers import BlockScorer, PairScorer, block_labels, scorer_on
+from clustertrust.tables.rows import in_pieces
 from clustertrust.totals import Totals, total
 
 # On which the runs are fitted.
@@ -47,31 +48,6 @@ MOST_STEPS = 10
 SHIFT_TOLERANCE = 1e-4
 # Rows of a mini-batch, for blocks of any size.
 BATCH_ROWS = 8192
-
-
-@dataclass(frozen=True)
-class BlockScorer:
-    """A function that scores a block, small enough to send to workers.
-
-    Without `placers` the blocks must have labels.
-    """
-
-    model: Model
-    placers: list[Any] | None
-
-    @property
-    def fields(self) -> dict[str, str]:
-        """The fields that it returns, with their types."""
-        none = self.model.components.of(np.empty((0, 0)), np.empty(0, dtype=np.int64))
-        unused = {"persistence", "second_opinions", "second_choice"} - none.keys()
-        return {name: dtype for name, dtype in FIELDS.items() if name not in unused}
-
-    def __call__(self, block: Block) -> Arrays:
-        """Return the fields of `Confidence` for the points of a block."""
-        scored = self.model.new_fields(
-            block.X, self.model.encode(_block_labels(self.placers, block)), training=True
-        )
-        return {name: scored[name].astype(dtype, copy=False) for name, dtype in self.fields.items()}
 
 
 @dataclass(frozen=True)
@@ -100,24 +76,26 @@ class Streamed:
 
     Attributes
     ----------
-    built : the runs; scoring takes one more pass than they did
+    built : the runs; scoring takes one or two more passes than they did
     model : the model that scores points
     chance : what data without clusters rarely exceed, from the sample
+    device : where blocks are scored
     """
 
     built: Built
     model: Model
     chance: Chance | None
+    device: str = "cpu"
 
     @property
     def scorer(self) -> BlockScorer:
         """The function that scores blocks."""
-        return BlockScorer(self.model, self.built.ensemble.placers)
+        return scorer_on(self.device, self.model, self.built.ensemble.placers)
 
     @property
     def n_passes(self) -> int:
-        """Passes over the table, the one that scores included."""
-        return self.built.n_passes + 1
+        """Passes over the table, those that score included."""
+        return self.built.n_passes + (2 if isinstance(self.scorer, PairScorer) else 1)
 
     def scores(self, reader: BlockReader) -> Iterator[tuple[Block, Arrays]]:
         """Yield the blocks of the table, without their numbers, each with the fields of
@@ -137,8 +115,9 @@ def check_streaming(reader: BlockReader, scoring: Scoring) -> Scoring:
     """Return the scoring options for blocks; raise for options that need all points at once."""
     geometry, metric = scoring.geometry, scoring.geometry.used_metric
     by_name = {name: kind for name, kind in GEOMETRIES.items() if kind.in_blocks}
+    by_pairs = geometry.sums_pairs and scoring.compute.on_gpu
     checks = {
-        "geometry": (geometry.name, geometry.takes_totals, sorted(by_name)),
+        "geometry": (geometry.name, geometry.takes_totals or by_pairs, sorted(by_name)),
         "metric": (metric.given, metric.is_euclidean or metric.is_cosine, ["cosine", "euclidean"]),
         "consensus": (scoring.consensus, scoring.consensus == "medoid", ["medoid"]),
     }
@@ -170,8 +149,11 @@ def fit_stream(reader: BlockReader, settings: Settings) -> Streamed:
     """Fit the model of a table that is read in blocks, without scoring its rows."""
     scoring = check_streaming(reader, settings.scoring)
     built = build_stream(reader, settings.recipe)
-    model = model_of(built.totals, built.ensemble, scoring).with_components(built.sample.X)
-    return Streamed(built, model, chance_of(built.sample.X, settings.recipe, model))
+    # Here there may be no GPU: only workers use theirs.
+    model = model_of(built.totals, built.ensemble, scoring.on("cpu"))
+    model = model.with_components(built.sample.X)
+    chance = chance_of(built.sample.X, settings.recipe, model)
+    return Streamed(built, model, chance, scoring.compute.device)
 
 
 def collect(streamed: Streamed, reader: BlockReader) -> Confidence:
@@ -305,14 +287,7 @@ def sum_up(
 
 def _total(placers: list[Any] | None, directions: bool, block: Block) -> Totals:
     X = unit_rows(block.X) if directions else block.X
-    return total(X, _block_labels(placers, block))
-
-
-def _block_labels(placers: list[Any] | None, block: Block) -> Ints:
-    if placers is not None:
-        return place(placers, block.X)
-    assert block.labels is not None
-    return block.labels
+    return total(X, block_labels(placers, block))
 
 
 def _moved(run: Run, centers: Array) -> Run:
@@ -355,7 +330,8 @@ def _mini_batches(reader: BlockReader, runs: list[Run], directions: bool) -> lis
         np.bincount(run.labels[run.labels >= 0], minlength=len(_centers(run))).astype(float)
         for run in runs
     ]
-    for X in _batches(block.X for block in reader.map(lambda block: block, "mini-batches")):
+    blocks = (block.X for block in reader.map(lambda block: block, "mini-batches"))
+    for X in in_pieces(blocks, BATCH_ROWS):
         sums = total(unit_rows(X) if directions else X, place(_placers(runs), X))
         for r, run in enumerate(runs):
             names, part = sums.names[r], slice(sums.start[r], sums.start[r + 1])
@@ -366,16 +342,3 @@ def _mini_batches(reader: BlockReader, runs: list[Run], directions: bool) -> lis
             )
             runs[r] = _moved(run, centers)
     return runs
-
-
-def _batches(blocks: Iterable[Array]) -> Iterator[Array]:
-    """Yield the same rows in batches of `BATCH_ROWS`."""
-    held: list[Array] = []
-    for X in blocks:
-        held.append(X)
-        while sum(map(len, held)) >= BATCH_ROWS:
-            joined = np.concatenate(held)
-            yield joined[:BATCH_ROWS]
-            held = [joined[BATCH_ROWS:]]
-    if held and len(rest := np.concatenate(held)):
-        yield rest

@@ -70,18 +70,20 @@ def _with_sizes(U: Floats, size: Floats) -> Floats:
     U = U - U.mean(axis=0)
     # It has the singular values and axes of U, and d rows instead of n.
     R = np.linalg.qr(U, mode="r")
-    sides, best, nearest = size / np.linalg.norm(U, axis=0), U, np.inf
+    sides = best = size / np.linalg.norm(U, axis=0)
+    nearest = np.inf
     for step in range(ROUNDS):
-        values, axes = np.linalg.svd(R * sides, full_matrices=False)[1:]
+        values = np.linalg.svd(R * sides, compute_uv=False)
         ratio = size / values
         off = float(np.linalg.norm(values - size) / np.linalg.norm(size))
         if off < nearest:
-            best, nearest = (U * sides) @ axes.T, off
+            best, nearest = sides, off
         if off < NEAR:
             break
         # Falling, as the axes are
         sides = -np.sort(-sides * (ratio if step < ROUNDS // 2 else np.sqrt(ratio)))
-    return best
+    axes = np.linalg.svd(R * best, full_matrices=False)[2]
+    return np.asarray((U * best) @ axes.T)
 
 
 def gaussian(X: Floats) -> Draw:

@@ -8,7 +8,7 @@ measures the columns, and returns what is clustered.
 from __future__ import annotations
 
 from clustertrust.tables.column import ColumnPlan
-from clustertrust.tables.frames import warn_of_columns, warn_of_distances
+from clustertrust.tables.frames import warn_of_columns
 from clustertrust.tables.kinds import ColumnChoices
 from clustertrust.tables.looking import look
 from clustertrust.tables.plan import TablePlan
@@ -21,5 +21,4 @@ __all__ = [
     "TablePreparer",
     "look",
     "warn_of_columns",
-    "warn_of_distances",
 ]

@@ -16,23 +16,21 @@ from clustertrust.tables.plan import KNOWN_ANSWER
 from clustertrust.tables.values import ENOUGH, are_whole, words_of
 from clustertrust.tables.words import (
     COUNTS,
-    DATE_ENDINGS,
     DATES,
     FREE_TEXTS,
-    GROUP_ENDINGS,
-    GROUPS,
-    ID_ENDINGS,
-    LASTING,
     NO_IDS,
     NOT_ZERO,
     NUMBERS,
     NUMBERS_OF,
-    ORDERED,
-    ORDERED_ENDINGS,
-    ROW_NUMBERS,
     SURVEYS,
     TIMES,
     WEIGHTS,
+    is_filed,
+    is_group,
+    is_id,
+    is_lasting,
+    is_rank,
+    is_year,
 )
 
 # Different integers that are codes as often as amounts.
@@ -62,6 +60,10 @@ HEAVY, NEAR_ONE = 10_000, 0.02
 DECIMALS, LIGHT = 4, 10
 # Share of the median below which a measure comes near to 0.
 FAR_FROM_ZERO = 0.05
+# Numbers that may stand for a missing value beside none below 0, and how many times as often as the
+# next above them they occur then.
+MISSING_CODES = frozenset(range(-9, 0))
+FREQUENT = 3
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,12 @@ class Seen:
         return self.is_whole and bool(len(self.distinct) >= FULL * (np.ptp(self.distinct) + 1))
 
     @property
+    def is_even(self) -> bool:
+        """Whether its integers have equal steps larger than 1, as planned values and places do."""
+        steps = np.diff(self.distinct)
+        return len(steps) > 1 and steps[0] > 1 and bool(np.ptp(steps) == 0)
+
+    @property
     def is_smooth(self) -> bool:
         """Whether a value occurs about as often as the next, as amounts do and codes do not.
 
@@ -134,9 +142,18 @@ class Seen:
     @property
     def is_ordered(self) -> bool:
         """Whether its name says that its numbers have an order, or count things."""
-        counted = self.words[:1] and self.words[0] in NUMBERS_OF and len(self.words) > 1
-        named = [w.startswith(tuple(ORDERED)) or w.endswith(ORDERED_ENDINGS) for w in self.words]
-        return bool(counted) or any(named) or self.plan.name.lower().startswith(("num", "nb"))
+        return self.counts_things or any(map(is_rank, self.words))
+
+    @property
+    def counts_things(self) -> bool:
+        """Whether its name says that it counts things."""
+        counted = len(self.words) > 1 and self.words[0] in NUMBERS_OF
+        return counted or self.plan.name.lower().startswith(("num", "nb"))
+
+    @property
+    def lasts(self) -> bool:
+        """Whether its name says that it does not pass, as the year of a birth."""
+        return any(map(is_lasting, self.words))
 
 
 class Doubt(NamedTuple):
@@ -148,17 +165,17 @@ class Doubt(NamedTuple):
 
 CODES = Doubt("few different integers, which may be codes", "category")
 IN_A_ROW = Doubt("all integers from 1 on, which may be codes", "category")
-NAMED_AS_CODE = Doubt("its name says that it is a code", "category")
+NAMED_AS_CODE = Doubt("named like a code", "category")
 ID = Doubt("integers like those of an id", "drop")
 ANSWER = Doubt(KNOWN_ANSWER, "drop")
-DATE = Doubt("its name says that it is a date", "drop")
-COUNT = Doubt("its name says that it counts cases, and may be the weight of a row", "drop")
-WEIGHT = Doubt("its name says that it is the weight of a row, not a measurement", "drop")
+DATE = Doubt("named like a date", "drop")
+COUNT = Doubt("named like a count of cases, which may be the weight of a row", "drop")
+WEIGHT = Doubt("named like the weight of a row, not a measurement", "drop")
 YEARS_IN_A_ROW = Doubt("integers like those of years", "drop")
 CALENDAR = Doubt("all integers of a clock or a calendar, such as hours or days", "drop")
 TIMESTAMP = Doubt("integers like those of a time in seconds since 1970", "drop")
-TEXT = Doubt("its name and its texts say that it is free text", "drop")
-ZEROS = Doubt("0 cannot be measured, and may stand for a missing value", "na")
+TEXT = Doubt("named like free text, in several words", "drop")
+ZEROS = Doubt("0 cannot be measured, and may stand for a missing value", "na=0")
 
 
 def _as_code(doubt: Doubt, different: int) -> Doubt:
@@ -167,37 +184,39 @@ def _as_code(doubt: Doubt, different: int) -> Doubt:
 
 
 def _named_as_count(seen: Seen) -> Doubt | None:
-    return COUNT if seen.last_word in COUNTS and seen.plan.use == "number" else None
+    is_named = len(seen.words) == 1 and seen.last_word in COUNTS
+    return COUNT if is_named and len(seen.numbers) else None
 
 
 def _named_as_weight(seen: Seen) -> Doubt | None:
     """Doubt weights of a survey; others are large, 1 in the mean, or small and not rounded."""
     if seen.plan.use != "number" or not len(seen.numbers):
         return None
-    named = {"weight", "wt"} & {*seen.words[-1:]}
+    named = {"weight", "wt", "wgt"} & {*seen.words[-1:]}
     large = seen.is_whole and seen.distinct[-1] > HEAVY
     near_one = len(seen.distinct) > 2 and abs(seen.numbers.mean() - 1) < NEAR_ONE
     exact = (np.round(seen.distinct, DECIMALS) != seen.distinct).mean() > 0.5
     bare = len(seen.words) == 1 and (large or near_one or (exact and seen.distinct[-1] < LIGHT))
-    is_weight = WEIGHTS & {*seen.words[-1:]} or (named and (SURVEYS & {*seen.words} or bare))
+    is_weight = WEIGHTS & {*seen.words[:1], *seen.words[-1:]} or (
+        named and (SURVEYS & {*seen.words} or bare)
+    )
     return WEIGHT if is_weight else None
 
 
 def _named_as_date(seen: Seen) -> Doubt | None:
     """Doubt what is called date, year and the like; amounts may begin so, or be in hours."""
     last = seen.last_word
-    if LASTING & {*seen.words} or last.startswith(tuple(LASTING)):
-        # The year of a birth does not pass.
+    if seen.lasts:
         return None
     if last in DATES:
         return DATE
+    named = (DATES | TIMES) & {*seen.words[:1], last}
     if not seen.is_whole:
-        named = not len(seen.numbers) and (DATES | TIMES) & {*seen.words[:1], last}
-        return DATE if named else None
+        return DATE if named and not len(seen.numbers) else None
     months = seen.words[:1] == ["mo"] and seen.lies_in((1, 12))
     clock = last == "time" and _are_on_the_clock(seen.distinct)
-    years = last.endswith(DATE_ENDINGS) and seen.lies_in(*YEARS)
-    return DATE if months or clock or years or (DATES | TIMES) & {*seen.words[:1], last} else None
+    years = is_year(last) and seen.lies_in(*YEARS)
+    return DATE if named or months or clock or years else None
 
 
 def _are_on_the_clock(values: Floats) -> bool:
@@ -207,58 +226,56 @@ def _are_on_the_clock(values: Floats) -> bool:
     return bool(len(values) > 4 * MOST_CODES and (in_hours or in_seconds))
 
 
-def _like_years(seen: Seen) -> Doubt | None:
-    """Doubt five or more integers in a row that are all years of the last or this century."""
-    if not seen.is_full or LASTING & {*seen.words} or len(seen.distinct) < FEWEST_YEARS:
-        return None
-    return YEARS_IN_A_ROW if seen.lies_in((1900, 2050)) else None
+def _like_times(seen: Seen) -> Doubt | None:
+    """Doubt integers that are times in a column of any name.
 
-
-def _like_a_calendar(seen: Seen) -> Doubt | None:
-    """Doubt all integers of a clock or a calendar, none of them much rarer than the others."""
-    if not seen.is_whole or len(seen.distinct) <= MOST_CODES:
+    Those are seconds since 1970, five or more years in a row of the last or this century, and all
+    of a clock or a calendar, none of them much rarer than the others.
+    """
+    different = len(seen.distinct)
+    if not seen.is_whole or different < FEWEST_YEARS:
         return None
+    if different >= ENOUGH and seen.lies_in(*TIMESTAMPS):
+        return TIMESTAMP
+    if seen.is_full and not seen.lasts and seen.lies_in((1900, 2050)):
+        return YEARS_IN_A_ROW
     ends = (seen.distinct[0], seen.distinct[-1])
-    is_full = ends in CALENDARS and len(seen.distinct) == ends[1] - ends[0] + 1
+    is_calendar = ends in CALENDARS and different == ends[1] - ends[0] + 1
     # The last days and weeks are rarer.
-    return CALENDAR if is_full and 2 * seen.counts[:-3].min() >= seen.counts.max() else None
-
-
-def _like_a_timestamp(seen: Seen) -> Doubt | None:
-    """Doubt integers that are all seconds since 1970, in a column of any name."""
-    if not seen.is_whole or len(seen.distinct) < ENOUGH:
-        return None
-    return TIMESTAMP if seen.lies_in(*TIMESTAMPS) else None
+    return CALENDAR if is_calendar and 2 * seen.counts[:-3].min() >= seen.counts.max() else None
 
 
 def _named_as_id(seen: Seen) -> Doubt | None:
-    """Doubt integers of a name such as hhid; those of numbers and rows are many."""
-    last = seen.last_word
+    """Doubt integers of a name such as hhid; those of numbers and of what is filed are many."""
+    last, many = seen.last_word, len(seen.distinct) > MOST_CODES
     if not seen.is_whole or len(seen.distinct) < 3:
         return None
-    glued = last.endswith(ID_ENDINGS) and last not in {*NO_IDS, *ID_ENDINGS}
-    counted = last in ROW_NUMBERS or seen.words == ["number"]
+    if many and seen.words == ["number"]:
+        return ID
     numbered = len(seen.words) > 1 and last in NUMBERS
-    many = len(seen.distinct) > MOST_CODES
-    named = (glued and (many or seen.distinct[0] >= 1)) or ((counted or numbered) and many)
-    return ID if named else None
+    counted = last.endswith("no") and seen.is_full
+    first = next(iter(seen.words), "")
+    glued = [is_id(word) and word not in NO_IDS for word in (first, last)]
+    named = (glued[0] and many) or (glued[1] and (many or seen.distinct[0] >= 1))
+    filed = many and (numbered or counted or is_filed(last))
+    return ID if (named or filed) and not seen.is_ordered else None
 
 
 def _like_an_id(seen: Seen) -> Doubt | None:
-    """Doubt integers that all differ and lie close together, as numbers of rows do."""
-    if not seen.is_whole or len(seen.numbers) < ODD or len(seen.distinct) < len(seen.numbers):
+    """Doubt integers close together that all differ, or most and never fall, as those of rows."""
+    different = len(seen.distinct)
+    if not seen.is_whole or len(seen.numbers) < ODD or np.ptp(seen.distinct) >= 2 * different:
         return None
-    return ID if np.ptp(seen.distinct) < 2 * len(seen.distinct) else None
+    rises = 2 * different > len(seen.numbers) and (np.diff(seen.numbers) >= 0).all()
+    return ID if different == len(seen.numbers) or rises else None
 
 
 def _like_groups(seen: Seen) -> Doubt | None:
     """Doubt many integers that occur equally often, as the ids of a panel do."""
-    if not seen.is_whole or len(seen.distinct) <= MOST_CODES:
+    if not seen.is_whole or len(seen.distinct) <= MOST_CODES or seen.is_even:
         return None
-    equal = seen.counts[0] > 1 and np.ptp(seen.counts) == 0
-    return (
-        ID if equal and seen.distinct[-1] - seen.distinct[0] < SPARSE * len(seen.distinct) else None
-    )
+    is_panel = seen.counts[0] > 1 and np.ptp(seen.counts) == 0
+    return ID if is_panel and np.ptp(seen.distinct) < SPARSE * len(seen.distinct) else None
 
 
 def _in_a_row(seen: Seen) -> Doubt | None:
@@ -277,7 +294,7 @@ def _in_a_row(seen: Seen) -> Doubt | None:
 def _named_as_group(seen: Seen) -> Doubt | None:
     """Doubt integers named as groups; an amount may be one of such, as in MPG.city."""
     last, different = seen.last_word, len(seen.distinct)
-    named = seen.is_whole and (last in GROUPS or last.endswith(GROUP_ENDINGS)) and different > 2
+    named = seen.is_whole and is_group(last) and different > 2
     is_amount = len(seen.words) > 1 and different > MOST_CODES and seen.is_smooth
     return _as_code(NAMED_AS_CODE, different) if named and not is_amount else None
 
@@ -290,7 +307,7 @@ def _few_whole_numbers(seen: Seen) -> Doubt | None:
     if not (seen.has_few and seen.is_full) or seen.distinct[0] not in (0, 1) or seen.is_ordered:
         return None
     if seen.distinct[0] == 0:
-        return CODES if _has_valley(seen.counts) else None
+        return CODES if has_valley(seen.counts) else None
     word = seen.last_word
     plural = word.endswith("s") and not word.endswith(("ss", "os", "us", "is"))
     marks = len(seen.distinct) > 4 and _has_one_peak(seen.counts)
@@ -305,21 +322,28 @@ def _has_one_peak(counts: Ints) -> bool:
     return bool((np.diff(counts[: peak + 1]) >= 0).all() and (np.diff(counts[peak:]) <= 0).all())
 
 
-def _has_valley(counts: Ints) -> bool:
+def has_valley(counts: Ints) -> bool:
     """Return whether a value is rarer than one below and one above it, and not by chance."""
     below, above = np.maximum.accumulate(counts), np.maximum.accumulate(counts[::-1])[::-1]
     walls = np.minimum(below, above)
     return bool((walls - counts > RARER * np.sqrt(walls)).any())
 
 
-def _with_odd_zeros(seen: Seen) -> Doubt | None:
-    """Doubt zeros in a measure that is never 0, where all other values are far from it."""
-    if not NOT_ZERO & {*seen.words} or len(seen.numbers) < ENOUGH:
+def _with_missing_codes(seen: Seen) -> Doubt | None:
+    """Doubt zeros far from all other values of a measure that is never 0, and a frequent -1.
+
+    So for -2 to -9: the only number below 0, and more frequent than the next one above it.
+    """
+    if len(seen.distinct) <= ENOUGH:
         return None
-    others = seen.numbers[seen.numbers != 0]
-    if len(others) == len(seen.numbers) or len(np.unique(others)) < ENOUGH:
+    code, least = seen.distinct[:2]
+    if code == 0:
+        usual = np.median(seen.numbers[seen.numbers != 0])
+        return ZEROS if NOT_ZERO & {*seen.words} and least >= FAR_FROM_ZERO * usual else None
+    is_frequent = seen.counts[0] >= FREQUENT * seen.counts[1]
+    if code not in MISSING_CODES or least < 0 or not is_frequent:
         return None
-    return None if others.min() < FAR_FROM_ZERO * np.median(others) else ZEROS
+    return Doubt(f"{code:g} is frequent, and may stand for a missing value", f"na={code:g}")
 
 
 def free_text(seen: Seen) -> Doubt | None:
@@ -333,15 +357,13 @@ RULES: tuple[Callable[[Seen], Doubt | None], ...] = (
     _named_as_count,
     _named_as_weight,
     _named_as_date,
-    _like_years,
-    _like_a_calendar,
-    _like_a_timestamp,
+    _like_times,
     _named_as_id,
     _like_an_id,
     _like_groups,
     _in_a_row,
     _named_as_group,
-    _with_odd_zeros,
+    _with_missing_codes,
     _few_whole_numbers,
     free_text,
 )

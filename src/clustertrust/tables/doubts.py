@@ -6,6 +6,7 @@ A doubt changes nothing. It is printed with the plan, with its reason and what t
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -27,6 +28,7 @@ from clustertrust.tables.column_doubts import (
     Doubt,
     Seen,
     free_text,
+    has_valley,
 )
 from clustertrust.tables.kinds import COUNTING, MOST_CATEGORIES
 from clustertrust.tables.plan import TablePlan
@@ -34,19 +36,26 @@ from clustertrust.tables.repeats import repeated
 from clustertrust.tables.units import MANY, shared_unit
 from clustertrust.tables.values import ENOUGH
 from clustertrust.tables.words import (
-    ANSWERS,
-    ANSWERS_AT_THE_END,
+    ANSWERS_ALONE,
     DATES,
-    EVENT_ENDINGS,
-    EVENTS,
     NO_ANSWERS,
+    OUTCOMES,
     TIMES,
+    is_answer,
+    is_answer_at_the_end,
+    is_event,
 )
 
 # Wider tables hold many columns of one kind, such as genes.
 MOST_COLUMNS = 1000
+# Columns of a table of frequencies.
+MOST_COUNTED = 6
 # Different integers of several columns that are marks on one scale.
 FEWEST_MARKS = 5
+# Words of the name of an answer; longer ones are those of a category that became a column.
+LONG_NAME = 4
+# Share of many columns of integers in which a value is rarer than those around it.
+VALLEYS = 0.25
 # Times that the numbers of groups fall, as a share of the times that they rise.
 FALLS = 0.05
 # Share of the integers that two columns have in common.
@@ -62,17 +71,20 @@ def with_doubts(plan: TablePlan, frame: pd.DataFrame) -> TablePlan:
     counts = _counts_of_combinations(seen, plan, frame)
     again = {name: doubt for name, doubt in repeated(columns).items() if name in seen}
     doubts = counts or (_answer(seen, plan, frame) | again)
-    doubts = _many_codes(seen) | doubts | _numbered_groups(seen, frame) | _paired(seen, frame)
+    doubts |= _numbered_groups(seen, frame) | _paired(seen, frame)
     for name, column in seen.items():
         if name not in doubts:
             raised = next(filter(None, (rule(column) for rule in RULES)), None)
             doubts |= {} if raised is None else {name: raised}
     numbers = [column.name for column in plan.used if column.use == "number"]
-    if shared_unit(numbers, columns.numbers):
+    coded = _many_codes(seen)
+    doubts = coded | doubts
+    if not _are_kinds(seen, coded) and shared_unit(numbers, columns.numbers):
         doubts = {name: doubt for name, doubt in doubts.items() if doubt not in (CODES, IN_A_ROW)}
     marks = _on_one_scale(seen)
     doubts = {n: doubt for n, doubt in doubts.items() if n not in marks or doubt != CODES}
-    if any(column.use == "id" and column.reason not in COUNTING for column in plan.columns):
+    named = any(column.use == "id" and column.reason not in COUNTING for column in plan.columns)
+    if named or len(plan.used) > MOST_COUNTED:
         # Then a row is one case.
         doubts = {name: doubt for name, doubt in doubts.items() if doubt != COUNT}
     return replace(plan, columns=tuple(_doubted(c, doubts.get(c.name)) for c in plan.columns))
@@ -119,50 +131,66 @@ def _counts_of_combinations(
     combinations = math.prod(frame[name].nunique() for name in others)
     full = len(frame) >= 0.5 * combinations and not frame.duplicated(subset=others).any()
     doubt = Doubt(
-        "it counts combinations of the other columns, and may be the weight of a row", "drop"
+        "counts of combinations of the other columns, which may be the weight of a row", "drop"
     )
     return {counts[0]: doubt} if full else {}
 
 
 def _answer(seen: dict[str, Seen], plan: TablePlan, frame: pd.DataFrame) -> dict[str, Doubt]:
-    """Doubt what is named as an answer and has few values, and what stands alone at the end.
+    """Doubt what is named as an answer and has few values, and what stands alone at an end.
 
-    That is the only column of words, or of two numbers, which may stand first too.
+    That is the only column of two numbers, or at the last place the only one of words.
     """
-    words = [column.name for column in plan.used if column.levels and column.name in seen]
-    if len(plan.used) - len(words) < 2:
-        return {}
+    values = {name: frame[name].nunique() for name in seen}
+    few = [name for name in seen if values[name] <= MOST_CODES]
     last = plan.used[-1].name
     ends = {last, plan.used[0].name}
-    few = [name for name in seen if frame[name].nunique() <= MOST_CODES]
-    answers = [name for name in few if seen[name].last_word in ANSWERS]
-    answers += [name for name in few if name in ends and seen[name].last_word in ANSWERS_AT_THE_END]
-    pairs = [name for name in few if frame[name].nunique() == 2]
-    answers += [name for name in pairs if EVENTS & {*seen[name].words}]
-    answers += [name for name in pairs if seen[name].last_word.endswith(EVENT_ENDINGS)]
-    # That of what is said nowhere: a status2 goes with it.
-    answers += [n for n in few if [w for w in seen[n].words if not w.isdecimal()] == ["status"]]
-    twos = [name for name in pairs if len(seen[name].numbers)]
+    answers = [n for n in seen if _is_named_as_answer(seen[n], values[n], n in ends)]
     answers += _beside_one_unit(seen, plan, frame)
-    if last in seen and not NO_ANSWERS & {*seen[last].words}:
+    words = [column.name for column in plan.used if column.levels and column.name in seen]
+    if len(plan.used) - len(words) > 1:
+        twos = [name for name in few if values[name] == 2 and len(seen[name].numbers)]
+        alone = [name for name in twos if len(twos) == 1 and name in ends]
+        coded = last in seen and last.isdecimal() and _are_codes(seen[last].numbers)
         is_so = last in twos and seen[last].words[:1] == ["is"]
-        coded = few == [last] and last.isdecimal() and _are_codes(seen[last].numbers)
-        answers += [last] if words == [last] or is_so or coded else []
-    alone = twos if len(twos) == 1 else []
-    answers += [n for n in alone if n in ends and not NO_ANSWERS & {*seen[n].words}]
+        alone += [last] if words == [last] or is_so or (coded and few == [last]) else []
+        answers += [name for name in alone if not NO_ANSWERS & {*seen[name].words}]
     return dict.fromkeys((name for name in answers if free_text(seen[name]) is None), ANSWER)
 
 
+def _is_named_as_answer(column: Seen, values: int, at_an_end: bool) -> bool:
+    """Return whether the name of a column of so many values is that of an answer or an event."""
+    words = [word for word in column.words if not word.isdecimal()]
+    # Of texts there may be more.
+    most = MOST_CODES if len(column.numbers) else MOST_CATEGORIES
+    if not words or len(words) > LONG_NAME or column.counts_things or values > most:
+        return False
+    first, last = words[0], words[-1]
+    alone = (len(words) == 1 and first in ANSWERS_ALONE) or column.words == ["y"]
+    at_the_end = at_an_end and is_answer_at_the_end(last)
+    happens = values == 2 and len(column.numbers) and (is_event(first) or is_event(last))
+    says_so = {level.casefold() for level in column.plan.levels} in OUTCOMES
+    named = is_answer(column.last_word) or first == "target"
+    return bool(alone or named or at_the_end or happens or says_so)
+
+
 def _beside_one_unit(seen: dict[str, Seen], plan: TablePlan, frame: pd.DataFrame) -> list[str]:
-    """Return a column of codes at an end of a table whose many other columns share a unit."""
+    """Return a column of codes at an end of a table whose many other columns share a unit.
+
+    Other columns without a name may be codes too, but not the same.
+    """
     numbers = [column.name for column in plan.used if column.use == "number"]
     many = [name for name in numbers if name in seen and len(seen[name].distinct) > MOST_CODES]
-    if len(many) <= max(MANY, len(numbers) / 2):
+    unnamed = len(numbers) > MANY and all(map(str.isdecimal, numbers))
+    if len(many) <= max(MANY, len(numbers) / 2) and not unnamed:
         return []
     values = plan.read(frame).numbers
     for name, others in ((numbers[-1], slice(0, -1)), (numbers[0], slice(1, None))):
-        is_code = name in seen and name not in many and _are_codes(seen[name].numbers)
-        if is_code and shared_unit(numbers[others], values[:, others]):
+        if name not in seen or name in many or not _are_codes(seen[name].numbers):
+            continue
+        codes = seen[name].distinct
+        alike = (np.array_equal(codes, seen[n].distinct) for n in numbers[others] if n in seen)
+        if shared_unit(numbers[others], values[:, others]) and not any(alike):
             return [name]
     return []
 
@@ -179,10 +207,21 @@ def _are_codes(numbers: Floats) -> bool:
 
 def _many_codes(seen: dict[str, Seen]) -> dict[str, Doubt]:
     """Doubt few integers in most columns of a table, such as alleles."""
-    numbers = [column for column in seen.values() if len(column.numbers)]
+    numbers = [column for column in seen.values() if len(column.distinct) > 2]
     coded = [column.plan.name for column in numbers if column.has_few and not column.is_ordered]
     are_most = len(coded) >= max(MANY, len(numbers) / 2)
     return dict.fromkeys(coded, CODES) if are_most else {}
+
+
+def _are_kinds(seen: dict[str, Seen], coded: Iterable[str]) -> bool:
+    """Return whether columns of integers hold kinds of things and not counts, nor pixels.
+
+    They have few values, and in some of them a value is rarer than those around it.
+    """
+    columns = [seen[name] for name in coded]
+    valleys = sum(has_valley(column.counts) for column in columns)
+    few = sum(len(column.distinct) <= FEWEST_MARKS for column in columns)
+    return valleys > VALLEYS * len(columns) and few > len(columns) / 2
 
 
 def _on_one_scale(seen: dict[str, Seen]) -> set[str]:
@@ -235,6 +274,6 @@ def _numbered_groups(seen: dict[str, Seen], frame: pd.DataFrame) -> dict[str, Do
             break
         # A table may be sorted by a count.
         is_count = column.distinct[0] <= 1 and len(column.distinct) <= MOST_CATEGORIES
-        if falls or not is_count or not column.is_smooth:
+        if not column.is_even and (falls or not is_count or not column.is_smooth):
             doubts[name] = ID
     return doubts

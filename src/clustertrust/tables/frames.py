@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from clustertrust._errors import Message
 from clustertrust._types import Array
 from clustertrust._validation.arguments import warn_user
 from clustertrust.tables.kinds import COUNTING, counts_rows, is_named_as_id
@@ -17,20 +16,6 @@ from clustertrust.tables.values import ENOUGH, are_whole, words_of
 DOMINANT = 0.95
 # Rows that tell nearly all columns from row numbers.
 FIRST = 50
-
-
-def warn_of_distances(X: Any) -> None:
-    """Warn of points that look like the distances of all pairs of points."""
-    if not isinstance(X, np.ndarray) or len(X) < 4 or X.shape[0] != X.shape[1]:
-        return
-    if X.any() and X.min() >= 0 and not X.diagonal().any() and np.allclose(X, X.T):
-        warn_user(
-            Message(
-                "X is square and symmetric with zeros on its diagonal, as distances of all pairs "
-                "are, and each row is taken as a point. If they are distances, use "
-                "{metric='precomputed'}."
-            )
-        )
 
 
 def warn_of_columns(X: Any, names: Sequence[Any]) -> None:

@@ -33,10 +33,10 @@ from clustertrust.tables.words import (
     FREE_TEXTS,
     IDS,
     IDS_IF_DIFFERENT,
-    LASTING,
     NAMED_ANSWERS,
     NUMBERS,
     SPLITS,
+    is_lasting,
 )
 
 # In a column that becomes one column a category.
@@ -60,9 +60,9 @@ LARGEST = 2.0**53
 # Such as C489449 or 79323P; 12k may be an amount.
 CODE = r"[A-Za-z]{1,3}[-_ ]?\d{2,}|\d{3,}[A-Za-z]{1,2}"
 
-ANSWER = "its name says that it is the answer, not a measurement"
-TOO_LONG = "its integers have more digits than floats can hold, as those of ids do"
-SPLIT = "it says which rows are for training and which for testing"
+ANSWER = "named like the answer, not a measurement"
+TOO_LONG = "integers of more digits than floats can hold, like those of ids"
+SPLIT = "words for training and testing rows"
 
 COUNTING = (
     "it has no name and counts the rows",
@@ -160,7 +160,7 @@ def _truth(column: pd.Series, number_format: NumberFormat) -> ColumnPlan:
     plan = replace(plan, n_missing=len(values) - len(there))
     if len(there) > 1 and (there == there[0]).all():
         word = "true" if there[0] else "false"
-        return replace(plan, kind="constant", use="ignored", reason=f"all its values are {word}")
+        return replace(plan, kind="constant", use="ignored", reason=f"all values are {word}")
     return plan
 
 
@@ -175,7 +175,7 @@ def _number(source: Source, number_format: NumberFormat) -> ColumnPlan:
     there, steps = values[is_known], np.diff(source.positions[is_known])
     plan = replace(plan, missing=sentinels, n_missing=len(values) - len(there))
     if there.size == 0:
-        return replace(plan, kind="empty", use="ignored", reason="it has no values")
+        return replace(plan, kind="empty", use="ignored", reason="no values")
     if np.median(np.abs(there)) > LARGEST and _lose_digits(source.column):
         return replace(plan, kind="id", use="ignored", reason=TOO_LONG)
     kind, reason = _what_numbers_are(plan.name, there, steps, len(values), source.last)
@@ -216,19 +216,19 @@ def _what_numbers_are(
     different = len(np.unique(values))
     # Floats beyond may hide differences.
     if different == 1 and n > 1 and abs(values[0]) <= LARGEST:
-        return "constant", f"all its values are {values[0]:g}"
+        return "constant", f"all values are {values[0]:g}"
     if not name.strip() or name.startswith("Unnamed: "):
-        if different == len(values) and (whole or counts_rows(values, steps)):
+        if different == len(values) and (whole or (np.diff(values) > 0).all()):
             return "id", COUNTING[0]
         return "number", ""
-    if whole and is_named_as_id(words):
-        return "id", "its name says that it is an id or a code"
     if len(values) == n >= ENOUGH and counts_rows(values, steps):
         return "id", COUNTING[1]
+    if whole and is_named_as_id(words):
+        return "id", "named like an id or a code"
     if whole and len(values) == n >= ENOUGH and _counts_in_groups(values, steps):
         return "id", COUNTING[2]
     if whole and different > 0.9 * n and n >= ENOUGH and {*words[-1:]} & IDS_IF_DIFFERENT:
-        return "id", "its name and its different values say that it is an id"
+        return "id", "named like an id, with different values"
     if whole and _is_date_part(words, values):
         return "date", "a part of a date"
     if whole and different >= ENOUGH and _are_days(values):
@@ -244,7 +244,7 @@ def _text(source: Source, number_format: NumberFormat) -> ColumnPlan:
     there = texts.dropna()
     plan = ColumnPlan(source.name, "text", "ignored", n_missing=int(texts.isna().sum()))
     if there.empty:
-        return replace(plan, kind="empty", reason="it has no values")
+        return replace(plan, kind="empty", reason="no values")
     different = list(dict.fromkeys(there))
     truth = truth_of(different)
     if truth is not None:
@@ -291,13 +291,13 @@ def _word_kind(plan: ColumnPlan, texts: pd.Series, last: bool) -> ColumnPlan:
     counts = texts.value_counts()
     n, words, levels = len(texts), words_of(plan.name), tuple(sorted(counts.index))
     if len(levels) == 1 and n > 1:
-        return replace(plan, kind="constant", reason=f"all its values are {levels[0]!r}")
+        return replace(plan, kind="constant", reason=f"all values are {levels[0]!r}")
     if len(levels) == n and n > 2:
         # Paragraphs and pictures differ in every row too, and name none.
         kind = "id" if texts.str.len().mean() <= LONGEST_ID else "text"
         return replace(plan, kind=kind, reason="another text in every row")
-    if words[-1:] and words[-1] in IDS and len(levels) > FEW_IDS:
-        return replace(plan, kind="id", reason="its name says that it is an id")
+    if is_named_as_id(words) and len(levels) > FEW_IDS:
+        return replace(plan, kind="id", reason="named like an id")
     if _is_named_as_answer(words, last):
         return replace(plan, kind="category", reason=ANSWER)
     if len(levels) > 1 and {level.casefold() for level in levels} <= SPLITS:
@@ -371,7 +371,7 @@ def _are_days(values: Floats) -> bool:
 
 
 def _is_date_part(words: Sequence[str], values: Floats) -> bool:
-    if LASTING & {*words}:  # the year of a birth does not pass
+    if any(map(is_lasting, words)):  # the year of a birth does not pass
         return False
     low, high = DATE_PARTS.get(words[-1] if words else "", (np.inf, -np.inf))
     return bool(low <= values.min() and values.max() <= high)

@@ -37,7 +37,7 @@ FEW = 10
 LOUD = 0.05
 # Share above which a column is ignored.
 TOO_MANY = 0.5
-# Share of rows that repeat another, from which on it is worth a warning.
+# Share of rows that repeat another, from which on it is worth a warning: one of a hundred.
 COPIES = 0.01
 # Columns from which on it takes too long to compare rows.
 WIDE = 1000
@@ -163,7 +163,7 @@ def _decide(column: ColumnPlan, n: int, choices: ColumnChoices) -> ColumnPlan:
         column = replace(column, use="category", reason="")
     share = column.n_missing / max(n, 1)
     if column.use in ("number", "category") and share > TOO_MANY and choices.missing != "mean":
-        reason = "more than half of its values are missing"
+        reason = "more than half of the values are missing"
         return replace(column, use="ignored", reason=reason, override_hint=override_hint)
     return replace(column, override_hint=override_hint) if column.use == "ignored" else column
 
@@ -207,8 +207,12 @@ def _named_by(
         for j, c in enumerate(columns)
         if c.kind == "id" and c.use == "ignored" and not c.user_decided
     ]
-    order = sorted(ids, key=lambda j: (columns[j].numeric, columns[j].reason in COUNTING))
-    for j in order:
+
+    def place(j: int) -> tuple[bool, ...]:
+        reason = columns[j].reason
+        return columns[j].numeric, reason in COUNTING, reason == COUNTING[0]
+
+    for j in sorted(ids, key=place):
         values = frame.iloc[:, j]
         if values.notna().all() and values.is_unique:
             columns[j] = replace(columns[j], use="id")
@@ -229,20 +233,31 @@ def _decimal(frame: pd.DataFrame, choices: ColumnChoices) -> str:
 # What is wrong
 
 
-def _problems(
-    plan: TablePlan, frame: pd.DataFrame, names: Sequence[str], choices: ColumnChoices
-) -> list[Problem]:
-    """Return all reasons why the table cannot be clustered, each with what to do."""
+def unknown_columns(names: Sequence[str], choices: ColumnChoices) -> list[Problem]:
+    """Return a problem for each column that was named and is not there."""
     problems = []
-    to_use = tuple(dict.fromkeys((*choices.use, *choices.keep, *choices.category)))
     for option in ("id", "drop", "use", "keep", "category"):
         columns = getattr(choices, option)
         for name in (columns,) if isinstance(columns, str) else columns or ():
             if name not in names:
                 near = nearest_name(name, names)
-                problem = f": there is no such column{did_you_mean(name, names)}"
-                text = Message(f"{{{option}=}}{literal(problem)}", {option: name})
-                problems.append(Problem(text, rename=None if near is None else (name, near)))
+                rename = None if near is None else (name, near)
+                problems.append(Problem(unknown_column(option, name, names), rename=rename))
+    return problems
+
+
+def unknown_column(option: str, name: str, names: Sequence[str]) -> Message:
+    """Return the message about a column that was named and is not there."""
+    problem = literal(f": there is no such column{did_you_mean(name, names)}")
+    return Message(f"{{{option}=}}{problem}", {option: name})
+
+
+def _problems(
+    plan: TablePlan, frame: pd.DataFrame, names: Sequence[str], choices: ColumnChoices
+) -> list[Problem]:
+    """Return all reasons why the table cannot be clustered, each with what to do."""
+    problems = unknown_columns(names, choices)
+    to_use = tuple(dict.fromkeys((*choices.use, *choices.keep, *choices.category)))
     for given in choices.na or ():
         name, _, value = given.partition("=")
         near = nearest_name(name, names) if is_number(value) and name not in names else None
@@ -342,10 +357,11 @@ def _copies(frame: pd.DataFrame) -> list[str]:
     is_copy = rows.duplicated()
     count = int(is_copy.sum())
     others = rows[~is_copy]
-    if count < max(2, COPIES * len(frame)) or others.nunique().max() <= len(others) / 2:
+    if count < max(1, COPIES * len(frame)) or others.nunique().max() <= len(others) / 2:
         return []
+    repeat = "repeats" if count == 1 else "repeat"
     return [
-        f"{count:,} of {_seen(frame)} repeat another row in all columns. Copies count as "
+        f"{count:,} of {_seen(frame)} {repeat} another row in all columns. Copies count as "
         "separate points and raise the scores around them; if they are a mistake, remove them "
         "first."
     ]

@@ -31,7 +31,7 @@ ENCODINGS = ("auto", "onehot", "drop", "match")
 MISSING_RULES = ("auto", "mean", "drop", "skip")
 MISSING_VALUES = f"{LEFT_OUT}missing values"
 # Why a person should check a column that may be what clusters are compared with.
-KNOWN_ANSWER = "it may be the known answer, and is used like the others"
+KNOWN_ANSWER = "possibly the known answer, and used like the others"
 # A parameter in a reason, such as (scale='none' keeps them).
 _OPTION = re.compile(r"\((na|scale)=(\[.*?\]|'.*?') (?=keeps|makes|scales)")
 # Columns that a notebook lists, and its words for what is done with them
@@ -101,12 +101,6 @@ class TablePlan:
         if self.is_mixed:
             return [column.name for column in self.used]
         return [name for column in self.used for name in column.features]
-
-    @property
-    def sources(self) -> NDArray[np.intp]:
-        """For each feature, which of the columns that are used it comes from."""
-        sizes = [1 if self.is_mixed else len(column.features) for column in self.used]
-        return np.repeat(np.arange(len(sizes)), sizes)
 
     def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the columns that are clustered, as numbers; NaN where a value is missing.
@@ -274,10 +268,7 @@ class TablePlan:
     def check_whole_numbers(self, frame: pd.DataFrame, source_name: str) -> None:
         """Raise if a column is used as numbers and holds whole ones that floats cannot hold."""
         names = [column.name for column in self.used if column.use != "category"]
-        try:
-            check_whole_numbers(frame[names])
-        except ValueError as error:
-            raise ValueError(f"{source_name}: {error}") from error
+        check_whole_numbers(frame[names], source_name)
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as JSON holds it."""
@@ -352,7 +343,8 @@ def override(option: str, names: Sequence[str]) -> tuple[str, Any]:
     # encode is about all columns, other parameters name some
     if option == "encode":
         return option, "onehot"
-    return option, [f"{name}=0" for name in names] if option == "na" else list(names)
+    parameter, _, code = option.partition("=")
+    return parameter, [f"{name}={code}" for name in names] if code else list(names)
 
 
 def _named(option: str, names: Sequence[str], most: int, wording: Wording) -> str:

@@ -16,6 +16,7 @@ from clustertrust._errors import InputError, Message
 from clustertrust._types import Array
 from clustertrust._validation.arguments import warn_user
 from clustertrust._validation.frames import is_dask
+from clustertrust.tables.column import Columns
 from clustertrust.tables.encoders import encoded_by, fit_encoders
 from clustertrust.tables.given import given_plan, plan_of_numbers
 from clustertrust.tables.kinds import ColumnChoices
@@ -207,10 +208,14 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         columns = self.plan_.read(frame)
         if self.plan_.is_mixed:
             return columns.mixed(frame.index)
-        encoded = [encoded_by(self.encoders_[name], frame, name) for name in self.encoders_]
-        values = np.hstack([columns.features(), *encoded]) if encoded else columns.features()
+        values = self._values(columns, frame)
         filled = values if self.plan_.missing == "drop" else self.measures_.fill(values)
         return self.measures_.scale(filled)
+
+    def _values(self, columns: Columns, frame: pd.DataFrame) -> Any:
+        """Return all features of some rows, as they are: those of the plan, and those encoded."""
+        encoded = [encoded_by(self.encoders_[name], frame, name) for name in self.encoders_]
+        return np.hstack([columns.features(), *encoded]) if encoded else columns.features()
 
     def rows_of(self, frame: pd.DataFrame, before: int = 0) -> PreparedRows:
         """Turn a block of a table into numbers, without the rows that are not clustered.
@@ -227,13 +232,14 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         check_is_fitted(self, "plan_")
         columns = self.plan_.read(frame)
         why = self.plan_.rows_out(columns, np.arange(before, before + len(frame)))
-        columns = columns.of(why == "")
+        kept = why == ""
+        columns, frame = columns.of(kept), frame if kept.all() else frame[kept]
         lost = dict(zip((c.name for c in self.plan_.used), columns.lost.sum(axis=0), strict=True))
         n_missing = {name: int(n) for name, n in lost.items() if n}
         if self.plan_.is_mixed:
-            X = columns.mixed(frame.index[why == ""])
+            X = columns.mixed(frame.index)
             return PreparedRows(X, X, why, n_missing)
-        values = columns.features()
+        values = self._values(columns, frame)
         X = self.measures_.scale(self.measures_.fill(values))
         return PreparedRows(X, values, why, n_missing)
 

@@ -43,13 +43,13 @@ def repeated(columns: Columns) -> dict[str, Doubt]:
             continue
         # A code says less than the name that it stands for.
         again, other = (i, j) if is_number[i] and not is_number[j] else (j, i)
-        reason = f"it says the same as {names[other]}, and both count"
+        reason = f"the same information as {names[other]}, which counts twice"
         if names[other] not in doubts:
             doubts.setdefault(names[again], Doubt(reason, "drop"))
     sums = {numbers[j]: parts for j, parts in _sums(columns.numbers).items()}
     for name, parts in sums.items():
         between = f"{numbers[parts.start]} to {numbers[parts.stop - 1]}"
-        doubts.setdefault(name, Doubt(f"it is the sum of {between}, and all count", "drop"))
+        doubts.setdefault(name, Doubt(f"the sum of {between}, which count twice", "drop"))
     return doubts
 
 

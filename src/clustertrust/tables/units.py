@@ -138,9 +138,9 @@ def series_of(names: Sequence[str]) -> bool:
 def _prefix(name: str) -> str | None:
     """Return what is before the number at the end of a name; None without a number.
 
-    Months number columns too.
+    Months number columns too, also where a month occurs again, as May.1.
     """
     if is_date(name):
         return ""
     numbered = _NUMBERED.fullmatch(name.strip())
-    return None if numbered is None else numbered[1]
+    return None if numbered is None else "" if is_date(numbered[1]) else numbered[1]

@@ -29,23 +29,43 @@ LIMITS = ("<", ">", "≤", "≥")
 _NO_BESIDE = {"yes": "no", "y": "n", "true": "false", "t": "f", "on": "off", "ja": "nein"}
 _NO_BESIDE |= {"oui": "non", "si": "no", "sí": "no", "wahr": "falsch"}
 
-_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+# Names of months and days by themselves: English, German, French, Spanish, Italian, Portuguese,
+# Dutch.
+_MONTHS_AND_DAYS = frozenset(
+    "january february march april may june july august september october november december "  # noqa: SIM905
+    "jan feb mar apr jun jul aug sep sept oct nov dec "
+    "januar jänner februar märz mai juni juli oktober dezember "
+    "janvier février mars avril juin juillet août septembre octobre novembre décembre "
+    "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre "
+    "gennaio febbraio aprile maggio giugno luglio settembre ottobre dicembre "
+    "janeiro fevereiro março maio junho julho setembro outubro novembro dezembro "
+    "januari februari maart mei augustus "
+    "monday tuesday wednesday thursday friday saturday sunday mon tue wed thu fri sat sun "
+    "montag dienstag mittwoch donnerstag freitag samstag sonnabend sonntag "
+    "lundi mardi mercredi jeudi vendredi samedi dimanche "
+    "lunes martes miércoles jueves viernes sábado domingo "
+    "lunedì martedì mercoledì giovedì venerdì sabato domenica "
+    "segunda terça quarta quinta sexta "
+    "maandag dinsdag woensdag donderdag vrijdag zaterdag zondag".split()
+)
+# How their names begin in a date.
+_MONTH = (
+    "(?:jan|feb|fev|fév|mar|mär|mrz|maa|apr|avr|abr|may|mai|mag|mei|jun|jui|giu|jul|lug|aug|aoû|ago|"
+    r"sep|set|oct|okt|ott|out|nov|dec|dez|déc|dic|gen|ene)[^\W\d]*\.?"
+)
 _CLOCK = r"(?:[ T]\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?\s?(?:[ap]m)?(?:Z|[+-]\d{2}:?\d{2}|\s?UTC)?)?"
 _DATE = re.compile(
     "|".join(
         (
             rf"\d{{4}}[-/.]\d{{1,2}}(?:[-/.]\d{{1,2}})?{_CLOCK}",
             rf"\d{{1,2}}[-/.]\d{{1,2}}[-/.](?:\d{{4}}|\d{{2}}){_CLOCK}",
-            rf"\d{{1,2}}[ -]{_MONTH}[ ,-]*\d{{2,4}}{_CLOCK}",
+            rf"\d{{1,2}}(?:[ -]|\. ?){_MONTH}[ ,-]*\d{{2,4}}{_CLOCK}",
             rf"{_MONTH}[ -]\d{{1,2}},?[ -]\d{{2,4}}{_CLOCK}",
             rf"{_MONTH}[ -]\d{{2,4}}",
             r"\d{1,2}:\d{2}(?::\d{2})?(?:\s?[ap]m)?",
             r"\d{4}[-: ]?Q[1-4]",
             r"\d{4}[-: ]?M\d{1,2}",
             r"Q0?[1-4]",
-            r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|mon|tue|wed|thu|fri|sat|sun",
-            r"jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?",
-            r"sep(?:t|tember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?",
         )
     ),
     re.IGNORECASE,
@@ -103,8 +123,9 @@ def in_order(text: str) -> tuple[bool, float, str]:
 
 
 def words_of(name: str) -> list[str]:
-    """Return the words of a name, in lower case: customerID and customer_id have two."""
-    return [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)]
+    """Return the words of a name, in lower case: customerID, IDunit and customer_id have two."""
+    words = re.findall(r"ID(?=[a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)
+    return [word.lower() for word in words]
 
 
 def _blank(value: object, missing: frozenset[str]) -> bool:
@@ -177,7 +198,8 @@ def truth_of(texts: Iterable[str]) -> dict[str, float] | None:
 
 def is_date(text: str) -> bool:
     """Return whether a text is a date, a month, a quarter or a time of day."""
-    return _DATE.fullmatch(text.strip()) is not None
+    text = text.strip()
+    return _DATE.fullmatch(text) is not None or text.casefold() in _MONTHS_AND_DAYS
 
 
 def is_real(column: pd.Series) -> bool:

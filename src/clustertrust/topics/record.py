@@ -109,7 +109,8 @@ class TopicScores:
         Returns
         -------
         list of lists of int
-            Each with two or more topics; empty if all topics are apart.
+            Each with two or more topics; empty if all topics are apart. `merge_topics` of BERTopic
+            fails on an empty list.
         """
         _check_share("share", share)
         names = self.audit.label_names.tolist()
@@ -123,7 +124,9 @@ class TopicScores:
         links = sparse.coo_array((np.ones(len(pairs)), (rows, columns)), shape=(len(names),) * 2)
         group = connected_components(links, directed=False)[1]
         groups = [np.flatnonzero(group == number) for number in np.unique(group)]
-        return [[int(names[i]) for i in members] for members in groups if len(members) > 1]
+        return sorted(
+            sorted(int(names[i]) for i in members) for members in groups if len(members) > 1
+        )
 
     def name(self, topic: int) -> str:
         """Return the name of a topic; its number where the model has no name for it.
@@ -194,9 +197,12 @@ class TopicScores:
         -------
         RivalDisplay
         """
-        topics = self.audit.label_names
-        names = [self.name(int(topic)) for topic in topics]
-        return RivalDisplay.of(self.audit.evidence, self.audit.labels, names, most).plot(ax)
+        order = np.argsort(self.audit.label_names)
+        names = [self.name(int(topic)) for topic in self.audit.label_names[order]]
+        # The place of each topic; that of outliers, code -1, stays last.
+        place = np.append(np.argsort(order), OUTLIER)
+        labels = place[self.audit.labels]
+        return RivalDisplay.of(self.audit.evidence[:, order], labels, names, most).plot(ax)
 
     def plot_counts(self, runs: Ensemble, *, ax: Axes | None = None) -> CountDisplay:
         """Draw the number of topics, and the share of outliers, of each seed.

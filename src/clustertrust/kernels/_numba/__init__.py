@@ -13,20 +13,32 @@ from clustertrust.kernels._numba.cells import (
     meet,
     rename,
     strict_matches,
+    vote,
 )
 from clustertrust.kernels._numba.compiling import TILE
+from clustertrust.kernels._numba.densities import joint_densities
 from clustertrust.kernels._numba.kmeans import assign, candidate_sums, lay_out, locate
 from clustertrust.kernels._numba.medoids import fasterpam, try_swaps
+from clustertrust.kernels._numba.mixtures import em, mixture_moments
 from clustertrust.kernels._numba.pairs import (
     distances,
     gower_distances,
     squared_distances,
     squares,
 )
-from clustertrust.kernels._numba.scores import cell_squares, cell_sums, jackknife, moments
+from clustertrust.kernels._numba.scores import (
+    cell_squares,
+    cell_sums,
+    cluster_squares,
+    cluster_sums,
+    moments,
+    score,
+)
 from clustertrust.kernels._numba.small import lloyd, plus_plus
+from clustertrust.kernels._numba.stacks import kmeans_each, mean_silhouettes
 from clustertrust.kernels._numba.sums import (
     add_distances,
+    center_silhouettes,
     cluster_distances,
     matrix_sums,
     silhouettes,

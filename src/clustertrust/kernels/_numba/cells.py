@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from clustertrust._types import Bools, Ints
+from clustertrust._types import Bools, Floats, Ints
 from clustertrust.kernels._numba.compiling import compiled
 
 
@@ -49,7 +49,8 @@ def _meet(labels, table, cell_of, first):  # type: ignore[no-untyped-def]
         row = labels[i]
         key = np.uint64(14695981039346656037)  # FNV-1a over the labels of the row
         for r in range(R):
-            key = (key ^ np.uint64(row[r] + 1)) * np.uint64(1099511628211)
+            label = row[r] if row[r] >= 0 else -1
+            key = (key ^ np.uint64(label + 1)) * np.uint64(1099511628211)
         key ^= key >> np.uint64(29)
         slot = np.int64(key & np.uint64(table.size - 1))
         while True:
@@ -61,7 +62,7 @@ def _meet(labels, table, cell_of, first):  # type: ignore[no-untyped-def]
                 break
             other, same = labels[first[cell]], True
             for r in range(R):
-                if other[r] != row[r]:
+                if other[r] != row[r] and (other[r] >= 0 or row[r] >= 0):
                     same = False
                     break
             if same:
@@ -73,7 +74,7 @@ def _meet(labels, table, cell_of, first):  # type: ignore[no-untyped-def]
 
 def meet(labels: Ints) -> tuple[Ints, Ints]:
     """Cell of each row of `labels` (n, R) and first row of each cell; cells count up by first
-    appearance.
+    appearance. All negative labels are one.
 
     O(n R) expected: one look at each row, found again in a hash table that is at most half full.
     """
@@ -167,3 +168,56 @@ def agreement_sums(rows: Ints, to: Ints) -> Ints:
     sums = np.zeros(rows.shape, dtype=np.int32)
     _agreement_sums(rows, to, sums)
     return sums
+
+
+@compiled
+def _vote(rows, partners, reference, order, runs, votes, names, strength):  # type: ignore[no-untyped-def]
+    labels, seconds = names
+    m, R = rows.shape
+    k = votes.shape[1]
+    for j in range(m):
+        row, shares = rows[j], votes[j]
+        for r in range(R):
+            vote = partners[r, row[r]] if row[r] >= 0 else -1
+            if vote >= 0:
+                shares[vote] += 1.0
+        most, label, leaders = 0.0, -1, 0
+        for v in range(k):
+            if shares[v] > most:
+                most, label, leaders = shares[v], v, 1
+            elif shares[v] == most:
+                leaders += 1
+        if label >= 0 and leaders > 1:
+            if row[reference] >= 0:
+                label = row[reference]
+            else:
+                for q in range(R):
+                    r = order[q]
+                    vote = partners[r, row[r]] if row[r] >= 0 else -1
+                    if vote >= 0 and shares[vote] == most:
+                        label = vote
+                        break
+        second, next_most = -1, 0.0
+        for v in range(k):
+            if v != label and shares[v] > next_most:
+                second, next_most = v, shares[v]
+        for v in range(k):
+            shares[v] /= runs[j]
+        labels[j], seconds[j] = label, second
+        strength[j] = shares[label if label >= 0 else 0]
+
+
+def vote(
+    rows: Ints, partners: Ints, reference: int, order: Ints, runs: Ints, k: int
+) -> tuple[Floats, Ints, Ints, Floats]:
+    """Shares of `runs` (m,) that vote for each label (m, k), label, runner-up and strength (m,).
+
+    Run r votes for partners[r, rows[j, r]], if that is not negative. The most votes win; a tie goes
+    to the reference's own label, or to the leader that the first run in `order` votes for. -1: none
+    has a vote. O(m (R + k)).
+    """
+    m = len(rows)
+    votes, strength = np.zeros((m, k)), np.empty(m)
+    labels, seconds = np.empty(m, dtype=np.int64), np.empty(m, dtype=np.int64)
+    _vote(rows, partners, reference, order, runs, votes, (labels, seconds), strength)
+    return votes, labels, seconds, strength

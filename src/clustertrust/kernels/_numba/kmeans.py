@@ -271,11 +271,13 @@ def add_candidate_sums(X, middle, centers, closest, part, sums, scratch):  # typ
     rows, halves = centers
     n, d = X.shape
     each = 1 + sums.shape[2]
-    columns, tile, squares = scratch
+    laid_out, tile, all_squares, is_laid_out = scratch
     for t in range(part[0], part[1]):
         low = t * TILE
         here = TILE if n - low > TILE else n - low
-        for p in range(here):
+        slot = t if laid_out.shape[0] > 1 else 0
+        columns, squares = laid_out[slot], all_squares[slot]
+        for p in range(0 if is_laid_out[0] else here):
             x = X[low + p]
             square = 0.0
             for f in range(d):
@@ -297,9 +299,13 @@ def add_candidate_sums(X, middle, centers, closest, part, sums, scratch):  # typ
                 sums[b, t, j - 1] = total
 
 
-def candidate_scratch(rows: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return what `add_candidate_sums` writes to: for centres (c', d')."""
-    return np.zeros((rows.shape[1], TILE)), np.empty((len(rows), TILE)), np.empty(TILE)
+def candidate_scratch(rows: Floats, tiles: int = 1) -> tuple[Any, ...]:
+    """Return what `add_candidate_sums` writes to: for centres (c', d').
+
+    With all `tiles`, those of the last call stay, and the last entry may say that they are there.
+    """
+    laid_out, squares = np.zeros((tiles, rows.shape[1], TILE)), np.empty((tiles, TILE))
+    return laid_out, np.empty((len(rows), TILE)), squares, np.zeros(1, dtype=np.bool_)
 
 
 def candidate_sums(

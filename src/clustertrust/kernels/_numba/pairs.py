@@ -111,7 +111,7 @@ def distances(rows, columns, out):  # type: ignore[no-untyped-def]
     for i in range(0, n, 4):
         for p in range(TILE):
             out[i, p] = out[i + 1, p] = out[i + 2, p] = out[i + 3, p] = 0
-        rooted = max(i - 4, 0)  # the row whose root is next
+        rooted = i - 4 if i > 4 else 0  # the row whose root is next
         for f in range(0, rows.shape[1], 4):
             if rooted < i:
                 add_squares_and_root(rows, columns, i, f, out, out[rooted])

@@ -21,6 +21,8 @@ from clustertrust.kernels._numba.kmeans import (
 )
 
 _ROUNDING = 2.0**-53
+# Drifts are rounded up.
+_UP = 1 + 1e-6
 
 
 @inlined
@@ -40,11 +42,14 @@ def _fill_rows(X, middle, positions, rows, halves):  # type: ignore[no-untyped-d
 
 
 @compiled
-def _plus_plus(X, middle, squares, uniform, chosen, unsure, held, scratch):  # type: ignore[no-untyped-def]
-    (n, d), trials = X.shape, uniform.shape[2]
+def draw_starts(sets, known, of_run, uniform, chosen, unsure, held, scratch):  # type: ignore[no-untyped-def]
+    middles, all_squares = known
+    (_, n, d), trials = sets.shape, uniform.shape[2]
     rows, halves, last, closest, sums, by_tile, positions, found, draws, gap = held
     part = (0, by_tile.shape[1])
     for b in range(chosen.shape[0]):
+        X, middle, squares = sets[of_run[b]], middles[of_run[b]], all_squares[of_run[b]]
+        scratch[3][0] = b > 0 and of_run[b] == of_run[b - 1] and by_tile.shape[1] > 1
         for i in range(n):
             closest[0, i] = np.inf
         for j in range(positions.size):
@@ -54,6 +59,7 @@ def _plus_plus(X, middle, squares, uniform, chosen, unsure, held, scratch):  # t
             square = _fill_rows(X, middle, positions, rows, halves)
             reach = square if square > reach else reach
             add_candidate_sums(X, middle, (rows, halves), closest, part, by_tile, scratch)
+            scratch[3][0] = by_tile.shape[1] > 1
             least = np.inf
             for j in range(trials):
                 total = 0.0
@@ -97,7 +103,14 @@ def plus_plus(
     `squares` is Σ |x - middle|². `uniform` (B, k - 1, c) says where candidates lie. unsure[b] is
     set where rounding could decide. O(n B k c d).
     """
-    (n, d), trials = X.shape, uniform.shape[2]
+    held, scratch = start_scratch(X.shape, uniform.shape[2])
+    known, of_run = (middle[None], np.array([squares])), np.zeros(len(chosen), dtype=np.int64)
+    draw_starts(X[None], known, of_run, uniform, chosen, unsure, held, scratch)
+
+
+def start_scratch(shape: tuple[int, ...], trials: int) -> tuple[Any, Any]:
+    """Return what `draw_starts` writes to, for points of this shape."""
+    n, d = shape
     n_tiles = -(-n // TILE)
     rows = np.zeros((-(-(1 + trials) // 4) * 4, -(-d // 4) * 4))
     held = (
@@ -112,43 +125,65 @@ def plus_plus(
         np.empty((1, trials)),
         np.empty((1, trials)),
     )
-    _plus_plus(X, middle, squares, uniform, chosen, unsure, held, candidate_scratch(rows))
+    return held, candidate_scratch(rows, n_tiles)
 
 
 @inlined
-def _place(own, middle, scale, by):  # type: ignore[no-untyped-def]
-    """Lay out centres as the kernel takes them."""
-    _, rows, halves, lengths, placed, _ = by
+def _place(own, middle, scale, by, drifted):  # type: ignore[no-untyped-def]
+    """Lay out centres as the kernel takes them, and add up how far they have drifted.
+
+    As `clustertrust.ensemble.lloyd` does, in `_Batch._drifted`.
+    """
+    _, rows, halves, lengths, placed, drift = by
+    path, steps = drifted
+    first, most, second = 0, 0.0, 0.0
     for c in range(own.shape[0]):
-        center, there, row, square = own[c], placed[0, c], rows[0, c], 0.0
+        center, there, row, square, moved = own[c], placed[0, c], rows[0, c], 0.0, 0.0
         for f in range(center.size):
+            before = there[f]
             there[f] = center[f] + middle[f]
-            apart = scale * (there[f] - middle[f])
+            apart, step = scale * (there[f] - middle[f]), scale * (there[f] - before)
             row[f] = apart
             square += apart * apart
-        halves[0, c], lengths[0, c] = square / 2, np.sqrt(square)
+            moved += step * step
+        halves[0, c], lengths[0, c], steps[c] = square / 2, np.sqrt(square), np.sqrt(moved)
+        if steps[c] > most:
+            first, most, second = c, steps[c], most
+        elif steps[c] > second:
+            second = steps[c]
+    for c in range(own.shape[0]):
+        path[c] += _UP * (steps[c] + (second if c == first else most))
+        drift[0, c] = path[c]
 
 
 @compiled
-def _lloyd(points, moved, scale, part, limits, runs, held, scratch):  # type: ignore[no-untyped-def]
-    middle, sums, counts = moved
-    centers, labels, until, steps = runs
-    active, rows, halves, lengths, placed, drift, gained, entered, changed = held
+def take_steps(sets, known, limits, of_run, runs, held, scratch):  # type: ignore[no-untyped-def]
+    X, tiles, flat, lengths_of_points = sets
+    middles, scales, tolerances = known
+    part = (0, tiles.shape[1])
+    centers, labels, until, sums, counts, steps = runs
+    active, rows, halves, lengths, placed, drift, gained, entered, changed, path, moves = held
     by = (active, rows, halves, lengths, placed, drift)
     R, k, d = centers.shape
     for r in range(R):
-        own, sizes, total = centers[r], counts[r], sums[r]
+        own, sizes, total, b = centers[r], counts[r], sums[r], of_run[r]
+        points = (X[b], tiles[b], flat[b], lengths_of_points[b])
+        middle, scale = middles[b], scales[b]
         active[0] = r
         ends = False
+        for c in range(k):
+            path[c] = 0.0
+            for f in range(d):
+                placed[0, c, f] = own[c, f] + middle[f]
         while True:
-            _place(own, middle, scale, by)
+            _place(own, middle, scale, by, (path, moves))
             changed[0] = 0
             for c in range(k):
                 entered[0, c] = 0
                 for f in range(d):
                     gained[0, c, f] = 0.0
-            moves = (middle, gained, entered, changed)
-            assign_tiles(points, by, part, (labels, until), moves, scratch)
+            moved_by = (middle, gained, entered, changed)
+            assign_tiles(points, by, part, (labels, until), moved_by, scratch)
             is_full = True
             for c in range(k):
                 sizes[c] += entered[0, c]
@@ -170,7 +205,7 @@ def _lloyd(points, moved, scale, part, limits, runs, held, scratch):  # type: ig
                     own[c, f] = mean
             if changed[0] == 0:
                 break
-            ends = shift <= limits[1] or steps[r] >= limits[0]
+            ends = shift <= tolerances[b] or steps[r] >= limits
 
 
 def lloyd(
@@ -186,11 +221,22 @@ def lloyd(
     `moved`: the middle (d,), sums (R, k, d) and counts (R, k) of clusters; `limits`: most steps,
     and the shift of centres that ends a run; `runs`: centres (R, k, d) minus the middle, labels
     (R, n), and steps (R,), -1 where a cluster was left empty. `part` is all tiles: points are added
-    up in order. All are compared with all centres in each step. O(n R k d) a step.
+    up in order. O(n R k d) a step, less when few labels are in question.
     """
     X, tiles, lengths = points
-    centers, labels, steps = runs
-    _, k, d = centers.shape
+    (middle, sums, counts), (centers, labels, steps) = moved, runs
+    held, scratch = step_scratch(centers.shape[1:], tiles)
+    until = np.full(labels.shape, -1, dtype=np.float32)
+    sets = (X[None], tiles[None], tiles.reshape(1, -1), lengths[None])
+    known = (middle[None], np.array([scale]), np.array([limits[1]]))
+    of_run = np.zeros(len(centers), dtype=np.int64)
+    whole = (centers, labels, until, sums, counts, steps)
+    take_steps(sets, known, limits[0], of_run, whole, held, scratch)
+
+
+def step_scratch(shape: tuple[int, ...], tiles: Any) -> tuple[Any, Any]:
+    """Return what `take_steps` writes to, for centres of this shape."""
+    k, d = shape
     rows = np.zeros((1, -(-k // 4) * 4, tiles.shape[1]), dtype=np.float32)
     held = (
         np.empty(1, dtype=np.int64),
@@ -198,12 +244,11 @@ def lloyd(
         np.zeros(rows.shape[:2], dtype=np.float32),
         np.zeros(rows.shape[:2], dtype=np.float32),
         np.empty((1, k, d)),
-        np.full((1, k), np.inf, dtype=np.float32),
+        np.empty((1, k), dtype=np.float32),
         np.empty((1, k, d)),
         np.empty((1, k), dtype=np.int64),
         np.empty(1, dtype=np.int64),
+        np.empty(k),
+        np.empty(k),
     )
-    until = np.full(labels.shape, -1, dtype=np.float32)
-    flat = (X, tiles, tiles.ravel(), lengths)
-    whole = (centers, labels, until, steps)
-    _lloyd(flat, moved, scale, part, limits, whole, held, assign_scratch(rows, tiles))
+    return held, assign_scratch(rows, tiles)

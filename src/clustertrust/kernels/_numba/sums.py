@@ -6,7 +6,7 @@ import numpy as np
 
 from clustertrust._types import AnyFloats, Floats, Ints
 from clustertrust.kernels._numba.compiling import TILE, compiled, inlined
-from clustertrust.kernels._numba.pairs import distances
+from clustertrust.kernels._numba.pairs import distances, squares
 from clustertrust.kernels.rules import Rules
 
 
@@ -163,15 +163,15 @@ def _most(a, b):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _silhouettes(means, own, clusters, itself, noise, rules, between, s, nearest):  # type: ignore[no-untyped-def]
+def _silhouettes(means, part, own, clusters, itself, noise, rules, between, s, nearest):  # type: ignore[no-untyped-def]
     start, sizes = clusters
-    points, R = own.shape
+    low, high = part
     a, b, mine, near = between
-    for first in range(0, points, TILE):
-        count = _least(TILE, points - first)
-        for r in range(R):
+    for first in range(0, high - low, TILE):
+        count = _least(TILE, high - low - first)
+        for r in range(own.shape[1]):
             for i in range(count):
-                mine[i], near[i] = own[first + i, r], -1
+                mine[i], near[i] = own[low + first + i, r], -1
                 a[i], b[i] = np.nan, np.inf
             for c in range(start[r + 1] - start[r]):
                 row, code = means[start[r] + c, first : first + count], np.int32(c)
@@ -182,7 +182,7 @@ def _silhouettes(means, own, clusters, itself, noise, rules, between, s, nearest
                     b[i] = row[i] if better else b[i]
                     near[i] = code if better else near[i]
             for i in range(count):
-                p = first + i
+                p = low + first + i
                 if mine[i] < 0:
                     s[p, r], nearest[p, r] = np.nan, -1
                     continue
@@ -220,5 +220,56 @@ def silhouettes(
     """
     s, nearest = np.empty(own.shape), np.empty(own.shape, dtype=np.int32)
     between = (*np.empty((2, TILE)), *np.empty((2, TILE), dtype=np.int32))
-    _silhouettes(means, own, clusters, itself, noise, rules, between, s, nearest)
+    part = (0, len(own))
+    _silhouettes(means, part, own, clusters, itself, noise, rules, between, s, nearest)
+    return s, nearest
+
+
+@compiled
+def _center_silhouettes(X, own, centers, clusters, ulps, rules, between, s, nearest):  # type: ignore[no-untyped-def]
+    grid, place, spread = centers
+    columns, tile, means, itself, noise, scratch = between
+    n, d = X.shape
+    for low in range(0, n, TILE):
+        high = _least(low + TILE, n)
+        for p in range(high - low):
+            x, square = X[low + p], 0.0
+            for f in range(d):
+                value = np.float64(x[f])
+                columns[f, p] = value
+                square += value * value
+            noise[low + p] = ulps * square
+        squares(grid, columns, tile)
+        for c in range(place.size):
+            mean, known, more = means[c], tile[place[c]], spread[c]
+            for p in range(TILE):
+                mean[p] = known[p] + more
+        part = (low, high)
+        _silhouettes(means, part, own, clusters, itself, noise, rules, scratch, s, nearest)
+
+
+def center_silhouettes(
+    X: AnyFloats,
+    own: Ints,
+    centers: tuple[Floats, Ints, Floats],
+    clusters: tuple[Ints, Floats],
+    ulps: float,
+    rules: Rules,
+) -> tuple[Floats, Ints]:
+    """The same by mean squared distances |x - centre|² + spread of points X (b, d). O(b K d).
+
+    `centers` are the different ones (K', d'), padded to multiples of four, the place of each
+    cluster's among them (K,), and the spreads (K,). What is not above `ulps` |x|² is 0.
+    """
+    grid, place, _ = centers
+    s, nearest = np.empty(own.shape), np.empty(own.shape, dtype=np.int32)
+    between = (
+        np.zeros((grid.shape[1], TILE)),
+        np.empty((len(grid), TILE)),
+        np.empty((len(place), TILE)),
+        np.zeros(len(own)),
+        np.empty(len(own)),
+        (*np.empty((2, TILE)), *np.empty((2, TILE), dtype=np.int32)),
+    )
+    _center_silhouettes(X, own, centers, clusters, ulps, rules, between, s, nearest)
     return s, nearest

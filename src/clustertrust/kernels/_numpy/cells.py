@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from clustertrust._types import Bools, Ints
+from clustertrust._types import Bools, Floats, Ints
 
 
 def rename(labels: Ints, largest: int) -> tuple[Ints, Ints, Ints]:
@@ -26,8 +26,9 @@ def rename(labels: Ints, largest: int) -> tuple[Ints, Ints, Ints]:
 def meet(labels: Ints) -> tuple[Ints, Ints]:
     """Cell of each row of `labels` (n, R) and first row of each cell.
 
-    Cells count up by first appearance.
+    Cells count up by first appearance. All negative labels are one.
     """
+    labels = np.maximum(labels, -1)
     _, first, of = np.unique(labels, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first)
     rank = np.empty_like(order)
@@ -68,3 +69,25 @@ def agreement_sums(rows: Ints, to: Ints) -> Ints:
         j = np.flatnonzero(rows[:, r] >= 0)
         sums[j, r] = (to[r, rows[j, r]] == rows[j]).sum(axis=1) - 1  # not with itself
     return sums
+
+
+def vote(
+    rows: Ints, partners: Ints, reference: int, order: Ints, runs: Ints, k: int
+) -> tuple[Floats, Ints, Ints, Floats]:
+    """Shares of `runs` (m,) that vote for each label (m, k), label, runner-up and strength (m,)."""
+    m, R = rows.shape
+    cast = np.where(rows >= 0, partners[np.arange(R), rows], -1)
+    votes = (cast[:, :, None] == np.arange(k)).sum(axis=1)
+    most, own = votes.max(axis=1), rows[:, reference]
+    leads = votes == most[:, None]
+    by_order = cast[:, order]
+    leading = (by_order >= 0) & leads[np.arange(m)[:, None], by_order]
+    first = by_order[np.arange(m), leading.argmax(axis=1)]
+    tied = leads.sum(axis=1) > 1
+    labels = np.where(tied, np.where(own >= 0, own, first), votes.argmax(axis=1))
+    labels = np.where(most > 0, labels, -1).astype(np.int64)
+    others = np.where(np.arange(k) == labels[:, None], 0, votes)
+    seconds = np.where(others.max(axis=1) > 0, others.argmax(axis=1), -1)
+    with np.errstate(invalid="ignore"):  # no run assigns the row: 0/0 is NaN
+        shares = votes / runs[:, None]
+    return shares, labels, seconds, shares[np.arange(m), np.maximum(labels, 0)]

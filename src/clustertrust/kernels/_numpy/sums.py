@@ -97,3 +97,20 @@ def silhouettes(
         zero = alone | (top == 0) | (rules.lone_zero & (size == 1))
         s[i, r] = np.divide(b - a, top, out=np.zeros(i.size), where=~zero)
     return s, nearest
+
+
+def center_silhouettes(
+    X: AnyFloats,
+    own: Ints,
+    centers: tuple[Floats, Ints, Floats],
+    clusters: tuple[Ints, Floats],
+    ulps: float,
+    rules: Rules,
+) -> tuple[AnyFloats, Ints]:
+    """The same by mean squared distances |x - centre|² + spread of points X (b, d)."""
+    grid, place, spread = centers
+    points = X.astype(np.float64)
+    apart = points[None] - grid[place][:, None, : X.shape[1]]
+    means = (apart**2).sum(axis=2) + spread[:, None]
+    noise = ulps * (points**2).sum(axis=1)
+    return silhouettes(means, own, clusters, np.zeros(len(X)), noise, rules)

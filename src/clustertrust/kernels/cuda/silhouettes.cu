@@ -8,6 +8,7 @@ typedef long long Fixed;
 #ifndef POINTS
 #define POINTS 64  // fewer where a run has many clusters
 #endif
+#define AHEAD 8
 
 struct How {         // see kernels/_numpy/sums.py: silhouettes
     int leaves_out;  // the mean over the own cluster leaves the point itself out
@@ -66,11 +67,17 @@ from_sums(const Fixed* __restrict__ sums, long long ld, long long n, int m, doub
     const int low = group[blockIdx.y], high = group[blockIdx.y + 1], base = start[low], K = start[high] - base;
     for (int c = 0; c < K; c++) held[c * POINTS + threadIdx.x] = 0;
     if (i >= n) return;  // threads do not meet again
-    for (int j = 0; j < m; j++) {
-        const Fixed value = sums[(long long)j * ld + i];
-        for (int r = low; r < high; r++) {
-            const int c = cell_rows[(long long)j * R + r];
-            if (c >= 0) held[(start[r] - base + c) * POINTS + threadIdx.x] += value;
+    for (int j = 0; j < m; j += AHEAD) {
+        const int many = m - j < AHEAD ? m - j : AHEAD;
+        Fixed value[AHEAD];  // several loads are on their way at once
+#pragma unroll
+        for (int a = 0; a < AHEAD; a++) value[a] = a < many ? sums[(long long)(j + a) * ld + i] : 0;
+#pragma unroll
+        for (int a = 0; a < AHEAD; a++) {
+            for (int r = low; r < high && a < many; r++) {
+                const int c = cell_rows[(long long)(j + a) * R + r];
+                if (c >= 0) held[(start[r] - base + c) * POINTS + threadIdx.x] += value[a];
+            }
         }
     }
     const How how = {leaves_out, lone_zero, root};

@@ -3,6 +3,7 @@
 // Compiled for one number of features and one kind of dissimilarity:
 //   REAL   float or double, the type of coordinates and of a single dissimilarity
 //   D      features, padded with zeros to a multiple of 4
+//   CHUNK  features in shared memory at a time
 //   KIND   0 Euclidean distance, 1 exp(-d2 / (si sj)), 2 exp(-gamma d2), 3 (gamma x.y + shift)^degree (linear: 1, 0, 1)
 //
 // A block owns a tile of 128 rows (points i) and goes through a span of tiles of 128 columns (points p). A thread owns
@@ -15,15 +16,20 @@
 typedef unsigned long long Word;
 
 #define TILE 128
-#define CHUNK (D <= 32 ? D : 16)           // features in shared memory at a time: two blocks share a multiprocessor
 #define CHUNKS ((D + CHUNK - 1) / CHUNK)
 
+#if __CUDA_ARCH__ >= 800  // copies that go on while threads compute
 __device__ __forceinline__ void copy16(void* to, const void* from) {
     unsigned at = (unsigned)__cvta_generic_to_shared(to);
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(from));
 }
 __device__ __forceinline__ void commit() { asm volatile("cp.async.commit_group;"); }
 template <int LEFT> __device__ __forceinline__ void wait() { asm volatile("cp.async.wait_group %0;" ::"n"(LEFT)); }
+#else
+__device__ __forceinline__ void copy16(void* to, const void* from) { *(int4*)to = *(const int4*)from; }
+__device__ __forceinline__ void commit() {}
+template <int LEFT> __device__ __forceinline__ void wait() {}
+#endif
 
 __device__ __forceinline__ float root(float x) {
     float y;

@@ -1,8 +1,7 @@
 // What the page says first: whether there is structure, as a sentence and a small picture, which clusters hold up, and
 // what to do next.
 
-// Kinds of clusters by the least percentage of their points that is kept; names listed of each kind.
-const SOUNDNESS = [["Sound clusters", 80], ["Mixed clusters", 50], ["Weak clusters", 0]];
+// Names of clusters that are listed of each kind.
 const SINGLE = "Single rows";
 const MOST_NAMED = 8;
 const PICTURE = { width: 300, height: 86, base: 66, top: 6, edge: 8 };
@@ -22,20 +21,28 @@ class Opening {
     $("picture").hidden = !data.score_shares;
   }
 
-  // Which clusters hold up at this threshold; nothing where no point is kept, since the verdict says
-  // it, and on audits, which have verdicts on clusters.
+  // Kinds of clusters, and the share that each exceeds: of points above chance, by the limits of the verdict, so that
+  // the two agree; of kept points where chance is not known.
+  kinds() {
+    const { above_chance: known, limits } = this.data;
+    return known ? [["Clear clusters", limits.clear], ["Weak clusters", limits.weak], ["No clearer than chance", -1]] : [["Mostly kept", 0.5], ["Mostly dropped", -1]];
+  }
+
+  // Which clusters hold up; nothing where there is no structure or no point is kept, since the verdict says it, and on
+  // audits, which have verdicts on clusters.
   // `rows`: those of the table of clusters, with what is kept of each.
   sort(rows, choose, nameOf) {
-    const clusters = rows.filter(({ code, size }) => code >= 0 && size > 0).map((row) => ({ ...row, share: row.kept / row.size }));
-    const kindOf = ({ size, share }) => (size === 1 ? SINGLE : SOUNDNESS.find(([, least]) => Math.round(100 * share) >= least)[0]); // as it is written
-    const kinds = [...SOUNDNESS.map(([title]) => title), SINGLE].map((title) => {
+    const { above_chance: known, structure, audit } = this.data;
+    const clusters = rows.filter(({ code, size }) => code >= 0 && size > 0).map((row) => ({ ...row, share: known ? known[row.code] : row.kept / row.size }));
+    const kindOf = ({ size, share }) => (size === 1 ? SINGLE : this.kinds().find(([, limit]) => share > limit)[0]);
+    const kinds = [...this.kinds().map(([title]) => title), SINGLE].map((title) => {
       const members = clusters.filter((cluster) => kindOf(cluster) === title).sort((a, b) => b.share - a.share);
       const names = members.slice(0, MOST_NAMED).map(({ code, size, share }) => element("span", {},
         element("button", { type: "button", class: "link", onclick: () => choose(code) }, shorten(nameOf(code), 30)), size > 1 ? element("small", {}, `\u00a0${percent(share)}`) : null));
       const more = members.length > MOST_NAMED ? [element("span", { class: "muted" }, `and ${count(members.length - MOST_NAMED)} more`)] : [];
       return members.length ? [element("dt", {}, title), element("dd", {}, ...names, ...more)] : [];
     });
-    $("soundness").hidden = this.data.audit !== null || !clusters.some(({ kept }) => kept);
+    $("soundness").hidden = audit !== null || structure === "none" || !clusters.some(({ share }) => share > 0);
     const asked = $("soundness").contains(document.activeElement) ? document.activeElement.textContent : null;
     $("soundness").replaceChildren(...kinds.flat());
     if (asked !== null) [...$("soundness").querySelectorAll("button")].find((button) => button.textContent === asked)?.focus();

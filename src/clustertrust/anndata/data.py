@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.preprocessing import normalize
 
 from clustertrust._errors import ParameterError
+from clustertrust._types import Floats
 from clustertrust._validation.arguments import check_inside, check_list
+from clustertrust.anndata.geometry import GraphAndPoints
 from clustertrust.building import build_ensemble
+from clustertrust.chance import chance_level
+from clustertrust.distances.graph_shares import N_NEIGHBORS
 from clustertrust.distances.links import as_distances
 from clustertrust.distances.metrics import as_metric
 from clustertrust.ensemble.leiden import Leiden
@@ -24,13 +30,22 @@ from clustertrust.files.h5ad import check_adata, representation
 from clustertrust.fusion import as_fusion
 from clustertrust.geometry.auto import Auto
 from clustertrust.geometry.graph import Graph
+from clustertrust.reasons import Chance
 from clustertrust.results import Confidence
+from clustertrust.scoring.settings import Settings
+from clustertrust.surrogates.drawn import SAMPLE, seeded
 
 # What the runs of Leiden draw from by default, measured by experiments/research/leiden/run.py
 RESOLUTIONS = tuple(round(0.5 + 0.025 * step, 3) for step in range(41))
 
+# How such runs are scored: their numbers of clusters differ, and so do the silhouettes of a cell.
+SCORED_BY = {"agreement": "jaccard", "normalization": "smooth"}
+
 # Where scanpy describes the graph by default
 NEIGHBORS = "neighbors"
+
+# Cells without clusters that chance is measured on, and runs on them
+SURROGATE_CELLS, SURROGATE_RUNS = 2000, 8
 
 
 @dataclass(frozen=True)
@@ -43,19 +58,50 @@ class CellData:
     named : where it was found, as settings
     geometry : what their silhouettes compare
     is_graph : whether X holds the weights of links
+    points : (n, d) coordinates that the graph was made from; None: not known, or no graph
+    n_neighbors : links of each cell that the graph was made with
     """
 
     X: Any
     named: dict[str, Any]
     geometry: Any
     is_graph: bool = False
+    points: Any = None
+    n_neighbors: int = N_NEIGHBORS
+
+    def rows(self, kept: Any) -> CellData:
+        """Return some of the cells of a graph."""
+        points = None if self.points is None else self.points[kept]
+        return replace(self, X=sparse.csr_array(self.X[kept][:, kept]), points=points)
 
     def cluster(self, cake: CAKE) -> Confidence:
         """Cluster the cells with the settings of an estimator, and score them."""
         if not self.is_graph:
             fitted: CAKE = clone(cake).fit(self.X)
             return fitted.confidence_
-        return self.score(self.build(cake), cake)
+        runs = self.build(cake)
+        return replace(self.score(runs, cake), chance=self._chance(cake, runs))
+
+    def _chance(self, cake: CAKE, runs: Ensemble) -> Chance | None:
+        """Return what cells without clusters rarely exceed; None if there are no coordinates.
+
+        Points without clusters are drawn that have the spread of the coordinates, and linked to
+        their neighbours; the level barely depends on their number.
+        """
+        entropy = (runs.seeds or (None,))[0]
+        if self.points is None or entropy is None or as_fusion(cake.fusion).uses_opinions:
+            return None
+        n = len(self.points)
+        drawn = seeded(entropy, SAMPLE, 0).choice(n, SURROGATE_CELLS, replace=n < SURROGATE_CELLS)
+        k = self.n_neighbors
+        twin = clone(cake).set_params(
+            clusterer=Leiden(n_neighbors=k),
+            geometry=clone(self.geometry).set_params(weights=False, n_neighbors=k),
+            n_runs=min(runs.n_runs, SURROGATE_RUNS),
+            verbose=False,
+        )
+        settings = Settings.from_estimator(twin)
+        return Chance(partial(chance_level, self.points[drawn], settings, entropy, 1))
 
     def build(self, cake: CAKE) -> Ensemble:
         """Cluster the cells with the settings of an estimator."""
@@ -70,7 +116,10 @@ class CellData:
         self, runs: Ensemble, cake: CAKE, by: Callable[..., Confidence] = confidence
     ) -> Confidence:
         """Score partitions of the cells, or audit one, with the settings of an estimator."""
-        return by(self.X, runs, **taken_by(by, cake) | {"geometry": self.geometry})
+        geometry = self.geometry
+        if isinstance(geometry, GraphAndPoints):
+            geometry = clone(geometry).set_params(points=self.points)
+        return by(self.X, runs, **taken_by(by, cake) | {"geometry": geometry})
 
 
 def check_target(adata: Any, key: Any) -> None:
@@ -138,8 +187,12 @@ def cells_of(
             "coordinates; leave one of them out."
         )
     if weights is not None:
-        named = {"neighbors_key": neighbors_key or NEIGHBORS}
-        return CellData(weights, named, _along_weights(cake.geometry), is_graph=True)
+        key = neighbors_key or NEIGHBORS
+        points, k = _linked_points(adata, key) if cake.clusterer == "leiden" else (None, 0)
+        geometry: Any = _along_weights(cake.geometry)
+        if points is not None and _is_auto(cake.geometry):
+            geometry = GraphAndPoints(weights=True)
+        return CellData(weights, {"neighbors_key": key}, geometry, True, points, k)
     rep = use_rep or "X_pca"
     return CellData(representation(adata, rep), {"use_rep": rep}, cake.geometry)
 
@@ -163,12 +216,45 @@ def _along_weights(geometry: Any) -> Graph | None:
     By walks alone, unless a `Graph` is given: path lengths made of connectivities rank cells worse
     (experiments/research/leiden/counts.py).
     """
-    if isinstance(geometry, Auto) or geometry in ("auto", "graph"):
+    if _is_auto(geometry) or geometry == "graph":
         return Graph(weights=True, paths=False)
     if not isinstance(geometry, Graph) or (geometry.n_neighbors, geometry.metric) != (None, None):
         return None
     along: Graph = clone(geometry).set_params(weights=True)
     return along
+
+
+def _is_auto(geometry: Any) -> bool:
+    return isinstance(geometry, Auto) or geometry == "auto"
+
+
+def _linked_points(adata: Any, key: str) -> tuple[Floats | None, int]:
+    """Return the coordinates that the graph at `uns[key]` was made from, and its links of a cell.
+
+    None where they are not in obsm. With the metric "cosine" they have unit length, since straight
+    distances between them say the same then.
+    """
+    described = adata.uns[key]
+    params = described.get("params", {}) if isinstance(described, Mapping) else {}
+    rep = str(params.get("use_rep", "X_pca"))
+    # scanpy counts the cell itself.
+    k = (_positive(params.get("n_neighbors")) or N_NEIGHBORS + 1) - 1 or 1
+    if rep not in adata.obsm:
+        return None, k
+    points = representation(adata, rep)
+    if sparse.issparse(points) or points.ndim != 2 or points.dtype.kind not in "iuf":
+        return None, k
+    points = np.asarray(points[:, : _positive(params.get("n_pcs"))], dtype=np.float64)
+    if not np.isfinite(points).all():
+        return None, k
+    return normalize(points) if params.get("metric") == "cosine" else points, k
+
+
+def _positive(value: Any) -> int | None:
+    """Return a positive whole number, which files may hold as an array of one; else None."""
+    numbers = np.ravel(value)
+    is_number = numbers.size == 1 and numbers.dtype.kind in "iuf" and numbers[0] >= 1
+    return int(numbers[0]) if is_number else None
 
 
 def _connectivities(adata: Any, neighbors_key: str | None) -> Any:

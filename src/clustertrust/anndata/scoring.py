@@ -1,7 +1,4 @@
-"""Scores of single cells, stored in AnnData objects as scanpy's functions do.
-
-Needs the package anndata: `pip install "clustertrust[anndata]"`.
-"""
+"""AnnData objects → scores of their cells in place, and a page to explore them."""
 
 from __future__ import annotations
 
@@ -15,9 +12,8 @@ from sklearn.base import clone
 
 from clustertrust._validation.arguments import check_names, warn_user
 from clustertrust._validation.rows import check_same_length
-from clustertrust.auditing import Audit, audit
-from clustertrust.auditing.labelling import N_RUNS
-from clustertrust.cell_data import (
+from clustertrust.anndata.data import (
+    SCORED_BY,
     cells_of,
     check_target,
     described,
@@ -25,11 +21,11 @@ from clustertrust.cell_data import (
     taken_by,
     with_variation,
 )
-from clustertrust.cell_results import annotate, ask, decide, results_of
-from clustertrust.cell_sweep import sweep
+from clustertrust.anndata.results import annotate, results_of
+from clustertrust.auditing import Audit, audit
+from clustertrust.auditing.labelling import N_RUNS
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.estimator import CAKE, confidence
-from clustertrust.files.h5ad import representation
 from clustertrust.notes import noise_text, note_on_noise
 from clustertrust.report import write_report
 from clustertrust.results import Confidence
@@ -40,16 +36,6 @@ WHERE = ("n_jobs", "device", "verbose")
 # Numbers are a measurement, not clusters, if more than FEW differ, and more than MANY or than this
 # SHARE of the cells.
 FEW, MANY, SHARE = 20, 200, 0.1
-
-__all__ = [
-    "annotate",
-    "ask",
-    "decide",
-    "report",
-    "representation",
-    "score",
-    "sweep",
-]
 
 
 def score(
@@ -82,9 +68,10 @@ def score(
     cake : CAKE, optional
         An estimator whose settings are used, such as ``CAKE(10, clusterer="gmm")``; it is not
         fitted. With "leiden" and neither `vary` nor `resample`, each run draws its
-        resolution from 0.5 to 1.5, and `agreement` is "jaccard", since the runs differ in their
-        number of clusters: other seeds alone barely change the communities. None: such runs of
-        "leiden", or runs of "kmeans" if `n_clusters` is given.
+        resolution from 0.5 to 1.5: other seeds alone barely change the communities. Since the runs
+        differ in their number of clusters, `agreement` is "jaccard" and `normalization` "smooth"
+        then, in place of CAKE's defaults. None: such runs of "leiden", or runs of "kmeans" if
+        `n_clusters` is given.
     resolution : float or sequence of float, optional
         Resolution of Leiden: each run draws its own, from 0.5 to 1.5 times this value, or from the
         values of a sequence. None: the same as 1.0. :func:`sweep` compares resolutions.
@@ -104,8 +91,9 @@ def score(
         there is one and no setting needs coordinates; otherwise "X_pca".
     neighbors_key : str, optional
         The key of `uns` at which `scanpy.pp.neighbors` described the graph. None: "neighbors" if it
-        is there. Leiden clusters its connectivities, and silhouettes are those of
-        `geometry="graph"` along them.
+        is there. Leiden clusters its connectivities. Silhouettes are the mean of those along them
+        and of those by straight distances in the representation that the graph was made from; with
+        `geometry="graph"`, for given labels, and where `obsm` does not hold it, along them alone.
     key_added : str
         What the names of the results begin with.
     threshold : float, optional
@@ -191,7 +179,10 @@ def _let_leiden_vary(cake: CAKE, resolution: Any) -> None:
     """Let runs of Leiden draw resolutions, and so differ in their clusters, if nothing varies."""
     vary = with_variation(cake.get_params(deep=False), resolution)["vary"]
     if vary is not cake.vary:
-        cake.set_params(vary=vary, agreement="jaccard")
+        usual = CAKE().get_params(deep=False)
+        own = {name for name in SCORED_BY if getattr(cake, name) != usual[name]}
+        scored_by = {name: value for name, value in SCORED_BY.items() if name not in own}
+        cake.set_params(vary=vary, **scored_by)
 
 
 def _refuse_unused(cake: CAKE, n_runs: int | None, by: Callable[..., Any]) -> None:

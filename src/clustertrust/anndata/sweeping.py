@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from clustertrust._errors import ParameterError
 from clustertrust._validation.arguments import check_count, check_inside, check_list
-from clustertrust.cell_data import cells_of, check_resolutions, check_target
+from clustertrust.anndata.data import cells_of, check_resolutions, check_target
 from clustertrust.cells import meet
 from clustertrust.consensus import most_central
 from clustertrust.ensemble.clusterers import CLUSTERERS

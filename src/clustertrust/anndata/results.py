@@ -11,9 +11,9 @@ import pandas as pd
 from clustertrust import answers
 from clustertrust._validation.arguments import check_mapping
 from clustertrust._validation.rows import check_same_length
+from clustertrust.anndata.data import check_target
 from clustertrust.answers.scored import scored as scored_points
 from clustertrust.answers.tables import SHOWN, answers_table
-from clustertrust.cell_data import check_target
 from clustertrust.columns import COLUMNS
 from clustertrust.files.h5ad import representation
 

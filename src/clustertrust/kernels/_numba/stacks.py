@@ -1,0 +1,93 @@
+"""Small data sets of one shape, one after the other: a run of k-means on each, and silhouettes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clustertrust._types import Floats, Ints
+from clustertrust.kernels._numba.compiling import TILE, compiled
+from clustertrust.kernels._numba.pairs import distances
+from clustertrust.kernels._numba.small import draw_starts, start_scratch, step_scratch, take_steps
+
+
+def kmeans_each(
+    points: tuple[Any, Any, Any],
+    known: tuple[Floats, Floats, Floats],
+    starts: tuple[Floats, Ints],
+    limits: tuple[int, float],
+) -> tuple[Ints, Any]:
+    """One run of k-means on each of B data sets: labels (B, n), and whether each may be used.
+
+    `points` are X (B, n, d) with tiles and lengths as in `lay_out`, `known` their means, the sums
+    of squares and the scales. `starts`: where candidates of k-means++ lie (B, k - 1, c), c being 0
+    where all is chosen, and positions (B, k), of which the first is. `limits`: most steps, and the
+    tolerance. A run may not be used where rounding could decide, or a cluster was left empty.
+    """
+    X, tiles, lengths = points
+    uniform, chosen = starts
+    (B, n, d), k = X.shape, chosen.shape[1]
+    middles, squares, scales = known
+    each, unsure = np.arange(B), np.zeros(B, dtype=np.bool_)
+    if uniform.shape[2]:
+        scratch = start_scratch((n, d), uniform.shape[2])
+        draw_starts(X, (middles, squares), each, uniform, chosen, unsure, *scratch)
+    centers = X[each[:, None], chosen] - middles[:, None]
+    labels, until = np.full((B, n), -1, np.int32), np.full((B, n), -1, np.float32)
+    counts, steps = np.zeros((B, k), dtype=np.int64), np.zeros(B, dtype=np.int64)
+    sets = (X, tiles, tiles.reshape(B, -1), lengths)
+    ends = (middles, scales, limits[1] * squares / (n * d))
+    runs = (centers, labels, until, np.zeros(centers.shape), counts, steps)
+    take_steps(sets, ends, limits[0], each, runs, *step_scratch((k, d), tiles[0]))
+    return labels, ~unsure & (steps > 0) & (counts > 0).all(axis=1)
+
+
+@compiled
+def _mean_silhouettes(points, n, labels, start, sizes, held, out):  # type: ignore[no-untyped-def]
+    rows, columns = points
+    tile, sums = held
+    for b in range(labels.shape[0]):
+        for t in range(rows.shape[1]):
+            for c in range(sums.shape[0]):
+                for p in range(TILE):
+                    sums[c, p] = 0.0
+            for s in range(rows.shape[1]):
+                here = n - s * TILE if n - s * TILE < TILE else TILE
+                # Rows come in fours.
+                distances(rows[b, s][: (here + 3) // 4 * 4], columns[b, t], tile)
+                for i in range(here):
+                    away = tile[i]
+                    for r in range(labels.shape[1]):
+                        mine = sums[start[r] + labels[b, r, s * TILE + i]]
+                        for p in range(TILE):
+                            mine[p] += away[p]
+            here = n - t * TILE if n - t * TILE < TILE else TILE
+            for r in range(labels.shape[1]):
+                total = 0.0
+                for p in range(here):
+                    own = start[r] + labels[b, r, t * TILE + p]
+                    outside = np.inf
+                    for c in range(start[r], start[r + 1]):
+                        mean = sums[c, p] / sizes[b, c]
+                        outside = mean if c != own and mean < outside else outside
+                    if sizes[b, own] > 1:
+                        inside = sums[own, p] / (sizes[b, own] - 1)
+                        largest = inside if inside > outside else outside
+                        total += (outside - inside) / largest if largest > 0 else 0.0
+                out[b, r] += total / n
+
+
+def mean_silhouettes(
+    points: tuple[Floats, Floats], n: int, labels: Ints, start: Ints, sizes: Floats
+) -> Floats:
+    """Mean silhouettes by Euclidean distance (B, q) of q runs on each of B data sets.
+
+    `points` are rows (B, t, TILE, d') and columns (B, t, d', TILE) of each, `labels` (B, q, n),
+    `start` (q + 1,) where the clusters of each run begin, and `sizes` (B, K) theirs; each run has
+    two clusters or more, none of them empty. O(n² (d + q)) a data set.
+    """
+    out = np.zeros(labels.shape[:2])
+    held = (np.empty((TILE, TILE)), np.empty((int(start[-1]), TILE)))
+    _mean_silhouettes(points, n, labels, start, sizes, held, out)
+    return out

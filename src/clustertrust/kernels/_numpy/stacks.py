@@ -1,0 +1,58 @@
+"""Small data sets of one shape: a run of k-means on each, and silhouettes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clustertrust._types import Floats, Ints
+from clustertrust.kernels._numpy.small import lloyd, plus_plus
+
+
+def kmeans_each(
+    points: tuple[Any, Any, Any],
+    known: tuple[Floats, Floats, Floats],
+    starts: tuple[Floats, Ints],
+    limits: tuple[int, float],
+) -> tuple[Ints, Any]:
+    """One run of k-means on each data set: labels (B, n), and whether each may be used."""
+    X, tiles, lengths = points
+    uniform, chosen = starts
+    B, n, d = X.shape
+    labels = np.full((B, n), -1, dtype=np.int32)
+    fine = np.zeros(B, dtype=bool)
+    for b, (middle, squares, scale) in enumerate(zip(*known, strict=True)):
+        unsure, steps = np.zeros(1, dtype=bool), np.zeros(1, dtype=np.int64)
+        if uniform.shape[2]:
+            plus_plus(X[b], middle, squares, uniform[b : b + 1], chosen[b : b + 1], unsure)
+        centers = (X[b, chosen[b]] - middle)[None]
+        moved = (middle, np.zeros(centers.shape), np.zeros(centers.shape[:2], dtype=np.int64))
+        own = (limits[0], limits[1] * squares / (n * d))
+        part = (0, len(tiles[b]))
+        runs = (centers, labels[b : b + 1], steps)
+        lloyd((X[b], tiles[b], lengths[b]), moved, scale, part, own, runs)
+        fine[b] = not unsure[0] and steps[0] > 0 and moved[2].min() > 0
+    return labels, fine
+
+
+def mean_silhouettes(
+    points: tuple[Floats, Floats], n: int, labels: Ints, start: Ints, sizes: Floats
+) -> Floats:
+    """Mean silhouettes by Euclidean distance (B, q) of q runs on each data set."""
+    out = np.zeros(labels.shape[:2])
+    for b, rows in enumerate(points[0]):
+        X = rows.reshape(-1, rows.shape[2])[:n]
+        distances = np.sqrt(((X[:, None] - X) ** 2).sum(axis=2))
+        for r, own in enumerate(labels[b]):
+            size = sizes[b, start[r] : start[r + 1]]
+            sums = distances @ (own[:, None] == np.arange(len(size)))
+            mine = np.arange(n), own
+            inside = sums[mine] / np.maximum(size[own] - 1, 1)
+            means = sums / size
+            means[mine] = np.inf
+            outside = means.min(axis=1)
+            largest = np.maximum(inside, outside)
+            s = np.divide(outside - inside, largest, out=np.zeros(n), where=largest > 0)
+            out[b, r] = np.where(size[own] > 1, s, 0.0).mean()
+    return out
