@@ -219,8 +219,12 @@ def silhouette(X, run, i):
     return (b - a) / max(a, b) if max(a, b) > 0 else 0.0
 
 
-def components(X, labels, *, agreement, unassigned):
-    """(c, μ - σ) of every point, Eqs. (1) to (7); NaN where fewer than two runs count."""
+def components(X, labels, *, agreement, unassigned, normalization="clip"):
+    """(c, μ - σ) of every point, Eqs. (1) to (7); NaN where fewer than two runs count.
+
+    With "smooth" (c, μ).
+    """
+    less = 0 if normalization == "smooth" else 1
     out = []
     for i, c in enumerate(stability(labels, agreement=agreement, unassigned=unassigned)):
         s = [silhouette(X, run, i) for run in labels.T.tolist()]
@@ -229,12 +233,14 @@ def components(X, labels, *, agreement, unassigned):
             if unassigned == "disagree"
             else [value for value in s if value is not None]
         )
-        out.append((c, fmean(s) - pstdev(s)) if len(s) >= 2 else (nan, nan))
+        out.append((c, fmean(s) - less * pstdev(s)) if len(s) >= 2 else (nan, nan))
     return out
 
 
 def normalized(low, normalization):
-    """S̃ of μ - σ, Eq. (3) and its footnote."""
+    """S̃ of μ - σ, Eq. (3) and its footnote; of μ with "smooth"."""
+    if normalization == "smooth":
+        return (low + sqrt(low**2 + 0.0004)) / (1 + sqrt(1.0004))
     return max(0.0, low) if normalization == "clip" else min(1.0, max(0.0, (low + 1) / 2))
 
 
@@ -250,7 +256,8 @@ def fused_g(c, g, fusion):
 
 def scores(X, labels, *, fusion, normalization, agreement, unassigned):
     """The CAKE score of every point, Eqs. (1) to (8)."""
-    parts = components(X, labels, agreement=agreement, unassigned=unassigned)
+    how = {"agreement": agreement, "unassigned": unassigned, "normalization": normalization}
+    parts = components(X, labels, **how)
     return np.array([nan if c != c else fused(c, low, fusion, normalization) for c, low in parts])
 
 
@@ -259,7 +266,7 @@ def standard_errors(X, labels, *, fusion, normalization, agreement, unassigned):
     R + 2 parts of stability and geometry taken away.
     """
     R = labels.shape[1]
-    options = {"agreement": agreement, "unassigned": unassigned}
+    options = {"agreement": agreement, "unassigned": unassigned, "normalization": normalization}
     now = components(X, labels, **options)
     without = [components(X, np.delete(labels, r, axis=1), **options) for r in range(R)]
     out = []

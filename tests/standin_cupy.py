@@ -1,36 +1,200 @@
 """CuPy's interface over NumPy, as far as the GPU back end uses it; its kernels are plain twins.
 
 With it everything around the CUDA kernels runs where there is no GPU: layouts, blocks, budgets,
-dispatch and errors. The kernels themselves are tested on a GPU by `make test-gpu`.
+dispatch and errors. It is strict: an array of the card mixes with numbers and its own kind alone,
+and becomes a NumPy array by `asnumpy` alone, which is counted; a kernel is called with the types
+that its CUDA source declares. The kernels themselves are tested on a GPU by `make test-gpu`,
+and compiled for the CPU by `make test-emulated`.
 """
 
+import os
+import re
+import sys
 import types
+from contextlib import contextmanager
 
+import emulated_cuda
 import numpy as np
+import pytest
 
+from clustertrust.kernels import _cupy
+
+# Whether the CUDA sources run, compiled for the CPU, in place of their twins.
+EMULATED = os.environ.get("CLUSTERTRUST_EMULATE_CUDA") == "1"
 MEMORY = [2**34]  # free bytes of the card; tests make it small
 LAUNCHES = []  # names of the kernels that were called
+COPIES = []  # shapes of the arrays that were copied to the host
+UPLOADS = []  # and of those that were copied to the card
+METHODS = {
+    *("all", "any", "argmax", "argmin", "argsort", "astype", "copy", "cumsum", "max", "mean"),
+    *("min", "ravel", "reshape", "sum", "var"),
+}
+FUNCTIONS = {
+    *(
+        "absolute",
+        "arange",
+        "argsort",
+        "ascontiguousarray",
+        "bincount",
+        "clip",
+        "concatenate",
+        "cumsum",
+    ),
+    *("divide", "empty", "full", "hypot", "isnan", "maximum", "minimum", "moveaxis", "nan_to_num"),
+    *("ones", "searchsorted", "sqrt", "stack", "take", "unique", "where", "zeros", "zeros_like"),
+}
+TYPES = {"bool_", "float32", "float64", "int32", "int64", "uint32", "inf", "nan"}
+
+
+@contextmanager
+def in_place():
+    """The stand-in in place of CuPy; kernels are compiled anew."""
+    _cupy.compiled.cache_clear()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_cupy, "cupy", lambda: _self)
+        for noted in (LAUNCHES, COPIES, UPLOADS):
+            noted.clear()
+        yield
+    _cupy.compiled.cache_clear()
+
+
+class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # noqa: N801
+    """An array on the card."""
+
+    def __init__(self, values):
+        self._values = np.asarray(values)
+
+    def __array__(self, dtype=None, copy=None):
+        raise TypeError("Implicit conversion to a NumPy array is not allowed.")
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        if method != "__call__" or ufunc.__name__ not in {*FUNCTIONS, *OPERATORS}:
+            return NotImplemented
+        return _call(ufunc, *inputs, **kwargs)
+
+    def __array_function__(self, function, kinds, args, kwargs):
+        if not all(issubclass(kind, ndarray) for kind in kinds):
+            return NotImplemented
+        return getattr(_self, function.__name__)(*args, **kwargs)
+
+    @property
+    def __cuda_array_interface__(self):
+        return self._values.__array_interface__
+
+    def __getattr__(self, name):
+        if name in {"shape", "dtype", "ndim", "size", "itemsize", "flags", "nbytes"}:
+            return getattr(self._values, name)
+        if name not in METHODS:
+            raise AttributeError(f"the stand-in for CuPy's arrays has no {name}")
+        method = getattr(type(self._values), name)
+        return lambda *args, **kwargs: _call(method, self, *args, **kwargs)
+
+    @property
+    def T(self):  # noqa: N802
+        return ndarray(self._values.T)
+
+    def __len__(self):
+        return len(self._values)
+
+    def __getitem__(self, index):
+        return ndarray(self._values[_index(index)])
+
+    def __setitem__(self, index, value):
+        self._values[_index(index)] = _plain(value)
+
+    def __float__(self):
+        return float(asnumpy(self))
+
+    def __int__(self):
+        return int(asnumpy(self))
+
+    def __bool__(self):
+        return bool(asnumpy(self))
+
+    def __reduce__(self):
+        raise TypeError("an array of the card is not sent to another process")
+
+
+OPERATORS = {
+    *("add", "subtract", "multiply", "negative", "power", "floor_divide", "remainder"),
+    *("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"),
+    *("bitwise_and", "bitwise_or", "invert", "matmul"),
+}
+
+
+def _plain(value):
+    """What NumPy takes of a value that may meet arrays of the card."""
+    if isinstance(value, ndarray):
+        return value._values
+    if isinstance(value, np.ndarray):
+        raise TypeError("Unsupported type <class 'numpy.ndarray'>")
+    return value
+
+
+def _index(index):
+    if isinstance(index, tuple):
+        return tuple(_plain(part) for part in index)
+    return _plain(index)
+
+
+def _wrapped(result):
+    if isinstance(result, tuple):
+        return tuple(map(_wrapped, result))
+    return ndarray(result) if isinstance(result, np.ndarray | np.generic) else result
+
+
+def _call(function, *args, **kwargs):
+    assert not {"where", "casting", "order"} & kwargs.keys(), "CuPy does not have this option"
+    args = [list(map(_plain, arg)) if isinstance(arg, list) else _plain(arg) for arg in args]
+    kwargs = {name: _plain(value) for name, value in kwargs.items()}
+    with np.errstate(divide="ignore", invalid="ignore"):  # CuPy never warns
+        return _wrapped(function(*args, **kwargs))
 
 
 def asnumpy(array):
-    return np.array(array)
+    COPIES.append(array.shape)
+    return np.array(array._values if isinstance(array, ndarray) else array)
 
 
 def asarray(array, dtype=None):
-    return np.array(array, dtype=dtype)  # a copy, as from the host to the card
+    if isinstance(array, ndarray):
+        return ndarray(array._values.astype(dtype or array.dtype, copy=False))
+    array = np.array(array, dtype=dtype)
+    UPLOADS.append(array.shape)
+    return ndarray(array)
+
+
+def argsort(array, axis=-1):
+    return _call(np.argsort, array, axis=axis, kind="stable")
+
+
+SHARED = {0: 227 * 1024}  # bytes that a block of threads may use, by GPU
+CURRENT = [0]  # the GPU in use; tests add smaller ones
 
 
 class _Device:
-    attributes = types.MappingProxyType({"MaxSharedMemoryPerBlockOptin": 227 * 1024})
+    def __init__(self, id=None):
+        self.id = CURRENT[0] if id is None else id
+
+    @property
+    def attributes(self):
+        rest = {"ClockRate": 10**6, "MultiProcessorCount": 100}
+        return {"MaxSharedMemoryPerBlockOptin": SHARED[self.id], **rest}
 
     def synchronize(self):
         pass
 
 
 runtime = types.SimpleNamespace(
-    getDeviceCount=lambda: 1, memGetInfo=lambda: (MEMORY[0], 2 * MEMORY[0])
+    getDeviceCount=lambda: 1,
+    getDeviceProperties=lambda device: {"name": b"a stand-in"},
+    memGetInfo=lambda: (MEMORY[0], 2 * MEMORY[0]),
 )
 cuda = types.SimpleNamespace(runtime=runtime, Device=_Device)
+
+
+def get_default_memory_pool():
+    return types.SimpleNamespace(free_bytes=lambda: 0)
 
 
 def _dissimilarity(kind, a, b, si, sj, gamma, shift, degree):
@@ -161,19 +325,84 @@ def to_candidates(macros, grid, x, ld, n, d, candidates, trials, closest, out):
             out[run, trial] = np.minimum(((points - points[p]) ** 2).sum(axis=1), closest[run])
 
 
+def moments_double(macros, grid, x, d, order, bounds, means, squares):
+    assert grid == (len(means),)
+    for j in range(len(means)):
+        points = x[order[bounds[j] : bounds[j + 1]]].astype(np.float64)
+        means[j] = points.mean(axis=0)
+        squares[j] = ((points - means[j]) ** 2).sum()
+
+
+moments_single = moments_double
+
+
 class RawModule:
     def __init__(self, code, options):
-        assert 'extern "C"' in code
         self.macros = dict(option[2:].split("=") for option in options if option.startswith("-D"))
+        self.signatures = dict(_signatures(code))
+        self.library = emulated_cuda.load(code, options, self.signatures) if EMULATED else None
 
     def get_function(self, name):
+        most, declared = self.signatures[name]
+
         def launch(grid, block, arguments, shared_mem=0):
-            assert 0 < block[0] <= 1024
-            assert shared_mem <= _Device.attributes["MaxSharedMemoryPerBlockOptin"]
+            assert 0 < block[0] <= int(self.macros.get(most, most))
+            assert all(
+                0 < size < 2**31 if axis == 0 else 0 < size < 2**16
+                for axis, size in enumerate(grid)
+            )
+            assert shared_mem <= SHARED[CURRENT[0]]
+            for kind, argument in zip(declared, arguments, strict=True):
+                _check_argument(kind, argument, self.macros)
             LAUNCHES.append(name)
-            globals()[name](self.macros, grid, *arguments)
+            plain = list(map(_plain, arguments))
+            if self.library is not None:
+                emulated_cuda.launch(self.library, name, grid, block, plain, shared_mem)
+                return
+            with np.errstate(divide="ignore", invalid="ignore"):
+                globals()[name](self.macros, grid, *plain)
 
         return _Function(launch)
+
+
+# In bytes, and whether they are numbers with a fraction.
+WORDS = {
+    "float": (4, True),
+    "double": (8, True),
+    "int": (4, False),
+    "unsigned": (4, False),
+    "long long": (8, False),
+    "Word": (8, False),
+    "Fixed": (8, False),
+    "bool": (1, False),
+}
+
+
+def _signatures(code):
+    """The kernels of a source: name, most threads a block, and the types of the arguments."""
+    pattern = (
+        r'extern "C" __global__ void\s+(?:__launch_bounds__\((\w+).*?\)\s+)?(\w+)\((.*?)\)\s*\{'
+    )
+    for most, name, declared in re.findall(pattern, code, flags=re.DOTALL):
+        kinds = [
+            re.fullmatch(
+                r"\s*(?:const )?([\w ]+?)\s*(\*?)\s*(?:__restrict__)?\s*\w+\s*", one
+            ).groups()
+            for one in declared.split(",")
+        ]
+        yield name, (most or "1024", kinds)
+
+
+def _check_argument(kind, argument, macros):
+    word, star = kind
+    size, is_real = WORDS[macros.get(word, word)]
+    if star and isinstance(argument, np.uint64):
+        assert argument == 0  # a null pointer
+        return
+    assert isinstance(argument, ndarray if star else np.generic), (kind, type(argument))
+    assert argument.dtype.itemsize == size, (kind, argument.dtype)
+    assert (argument.dtype.kind == "f") == is_real, (kind, argument.dtype)
+    assert not star or argument.flags.c_contiguous, kind
 
 
 class _Function:
@@ -188,5 +417,12 @@ class _Function:
 
 
 def __getattr__(name):
-    """All else is NumPy's."""
-    return getattr(np, name)
+    """Functions and types that CuPy has under NumPy's names."""
+    if name in TYPES:
+        return getattr(np, name)
+    if name not in FUNCTIONS:
+        raise AttributeError(f"the stand-in for CuPy has no {name}")
+    return lambda *args, **kwargs: _call(getattr(np, name), *args, **kwargs)
+
+
+_self = sys.modules[__name__]

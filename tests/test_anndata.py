@@ -14,15 +14,19 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris
+from sklearn.neighbors import kneighbors_graph
+from sklearn.preprocessing import normalize
 
 import clustertrust.anndata
 from clustertrust import CAKE, Ensemble, audit, build_ensemble, confidence
-from clustertrust.cell_data import RESOLUTIONS
+from clustertrust.anndata.data import RESOLUTIONS, cells_of
 from clustertrust.cli import cli
 from clustertrust.distances.links import as_distances
 from clustertrust.ensemble.leiden import Leiden, SharedGraph
 from clustertrust.ensemble.seeds import draw_seeds
-from clustertrust.geometry import Graph
+from clustertrust.fusion import harmonic
+from clustertrust.geometry import Graph, silhouettes
+from clustertrust.stability import pairwise_stability
 
 X = load_iris().data
 
@@ -69,7 +73,8 @@ def test_all_columns_are_there_and_none_of_earlier_scores(adata):
 
 def test_leiden_is_the_default(adata):
     clustertrust.anndata.score(adata, n_runs=3)
-    how = {"clusterer": "leiden", "agreement": "jaccard", "vary": {"resolution": RESOLUTIONS}}
+    how = {"clusterer": "leiden", "vary": {"resolution": RESOLUTIONS}}
+    how |= {"agreement": "jaccard", "normalization": "smooth"}
     cake = CAKE(n_runs=3, random_state=0, **how).fit(X)
     assert adata.uns["cake"]["clusterer"] == "leiden"
     assert_array_equal(adata.uns["cake"]["vary"]["resolution"], RESOLUTIONS)
@@ -77,6 +82,10 @@ def test_leiden_is_the_default(adata):
     how = {"resample": 0.9, "agreement": "jaccard"}
     clustertrust.anndata.score(adata, CAKE(clusterer="leiden", n_runs=6, **how))
     assert "vary" not in adata.uns["cake"]
+    assert adata.uns["cake"]["normalization"] == "clip"
+    own = {"agreement": "element-centric", "normalization": "affine"}
+    clustertrust.anndata.score(adata, CAKE(clusterer="leiden", n_runs=3, **own))
+    assert own.items() <= adata.uns["cake"].items()
 
 
 @pytest.mark.parametrize(
@@ -376,25 +385,110 @@ def weights_of(cells):
     return sparse.csr_array(cells.obsp["connectivities"])
 
 
+def smooth_mean(W, cells, runs):
+    """S̃ of silhouettes that are half along the graph and half by coordinates, over all runs."""
+    how = {"geometry": Graph(weights=True, paths=False, n_steps=2)}
+    along = silhouettes(W, runs, **how)
+    points = cells.obsm["X_pca"].astype(float)
+    mean = (along + silhouettes(points, runs, geometry="rms")).mean(axis=1) / 2
+    return (mean + np.sqrt(mean**2 + 0.02**2)) / (1 + np.sqrt(1 + 0.02**2))
+
+
 def test_the_graph_of_neighbours_is_used_where_it_is_there(blood):
     cells = clustertrust.anndata.score(blood, n_runs=6, threshold=0.5, copy=True)
     settings = cells.uns["cake"]
-    assert settings["geometry"] == "graph"
+    assert settings["geometry"] == "graph and points"
     assert settings["neighbors_key"] == "neighbors"
-    assert settings["agreement"] == "jaccard"
+    assert (settings["agreement"], settings["normalization"]) == ("jaccard", "smooth")
     assert "use_rep" not in settings
     W = weights_of(cells)
     leiden = Leiden(n_neighbors=None, weighted=True, metric="precomputed")
     how = {"metric": "precomputed", "n_runs": 6, "random_state": 0}
     runs = build_ensemble(as_distances(W), leiden, vary={"resolution": RESOLUTIONS}, **how)
+    c = pairwise_stability(runs, agreement="jaccard")
+    assert_allclose(cells.obs["cake_score"], harmonic(c, smooth_mean(W, blood, runs)))
+    how = {"vary": {"resolution": RESOLUTIONS}, "agreement": "jaccard"}
+    alone = CAKE(n_runs=6, clusterer="leiden", geometry="graph", **how)
+    again = clustertrust.anndata.score(blood, alone, copy=True)
     how = {"geometry": Graph(weights=True, paths=False), "agreement": "jaccard"}
-    assert_array_equal(cells.obs["cake_score"], confidence(W, runs, **how).scores)
+    expected = confidence(W, runs, **how)
+    assert_array_equal(again.obs["cake_score"], expected.scores)
     # Half of the cells were called isolated by straight distances.
     assert (cells.obs["cake_reason"] == "stable but isolated").mean() < 0.1
     how = {"n_runs": 6, "threshold": 0.5, "copy": True}
     straight = clustertrust.anndata.score(blood, use_rep="X_pca", **how)
     assert straight.uns["cake"]["geometry"] == "exact"
     assert (straight.obs["cake_reason"] == "stable but isolated").mean() > 0.3
+
+
+def linked(points, k=10, **params):
+    """Cells with a graph of their nearest neighbours, as scanpy describes it."""
+    cells = AnnData(np.ones((len(points), 1)), obsm={"X_pca": points})
+    cells.obsp["connectivities"] = kneighbors_graph(points, k - 1, include_self=False)
+    cells.uns["neighbors"] = {
+        "connectivities_key": "connectivities",
+        "params": {"n_neighbors": k, **params},
+    }
+    return cells
+
+
+def test_cells_of_one_cloud_have_no_core():
+    rng = np.random.default_rng(0)
+    cloud = rng.normal(size=(300, 5))
+    core = {}
+    for apart in (0, 12):
+        points = cloud + apart * np.repeat([0, 1], 150)[:, None]
+        cells = linked(points)
+        clustertrust.anndata.score(cells, resolution=0.5, n_runs=6)
+        settings = cells.uns["cake"]
+        assert 0 < settings["chance"] < 1
+        core[apart] = (cells.obs["cake_reason"] == "core").mean()
+        if apart:
+            assert settings["threshold"] == settings["chance"]
+    assert core[0] == 0
+    assert core[12] > 0.5
+
+
+@pytest.mark.parametrize(
+    ("params", "used"),
+    [
+        ({}, lambda X: X),
+        ({"n_pcs": 2}, lambda X: X[:, :2]),
+        ({"n_pcs": np.array([2])}, lambda X: X[:, :2]),  # as files hold it
+        ({"metric": "cosine"}, normalize),
+        ({"use_rep": "X_other"}, lambda X: X[:, ::-1] ** 3),
+        ({"use_rep": "X"}, None),
+        ({"use_rep": "X_gaps"}, None),
+        ({"use_rep": "X_sparse"}, None),
+    ],
+)
+def test_straight_distances_are_those_of_what_the_graph_was_made_from(params, used):
+    cells = linked(X, **params)
+    cells.obsm["X_other"] = X[:, ::-1] ** 3
+    cells.obsm["X_gaps"] = np.where(X > 7, np.nan, X)
+    cells.obsm["X_sparse"] = sparse.csr_matrix(X)
+    data = cells_of(cells, CAKE(clusterer="leiden"))
+    assert data.n_neighbors == 9
+    if used is None:
+        assert data.points is None
+        assert type(data.geometry) is Graph
+        clustertrust.anndata.score(cells, n_runs=3)
+        assert "chance" not in cells.uns["cake"]
+        assert cells.uns["cake"]["geometry"] == "graph"
+    else:
+        assert_array_equal(data.points, used(X))
+        some = data.rows(np.arange(150) < 100)
+        assert some.X.shape == (100, 100)
+        assert_array_equal(some.points, used(X)[:100])
+
+
+@pytest.mark.parametrize(
+    ("described", "k"), [(None, 15), (np.array([12]), 11), ("many", 15), (1, 1), (-3, 15)]
+)
+def test_an_odd_description_of_a_graph_is_no_error(described, k):
+    cells = linked(X)
+    cells.uns["neighbors"]["params"]["n_neighbors"] = described
+    assert cells_of(cells, CAKE(clusterer="leiden")).n_neighbors == k
 
 
 def test_runs_share_a_graph_and_are_those_of_single_fits(blood, monkeypatch):
@@ -517,7 +611,7 @@ def test_another_graph_by_its_key(blood):
 def test_pages_place_cells_and_show_what_is_known_of_them(blood, tmp_path, monkeypatch):
     shown = {}
     monkeypatch.setattr(
-        clustertrust.anndata,
+        clustertrust.anndata.scoring,
         "write_report",
         lambda path, table, **how: shown.update(how | {"table": table}),
     )
@@ -526,7 +620,7 @@ def test_pages_place_cells_and_show_what_is_known_of_them(blood, tmp_path, monke
     assert_array_equal(shown["embedding"], blood.obsm["X_umap"])
     assert shown["original"].columns.tolist() == blood.obs.columns.tolist()
     assert_array_equal(shown["table"]["score"], cells.obs["cake_score"])
-    assert shown["settings"]["geometry"] == "graph"
+    assert shown["settings"]["geometry"] == "graph and points"
     clustertrust.anndata.report(cells, "page.html", basis="X_pca")
     assert_array_equal(shown["embedding"], blood.obsm["X_pca"][:, :2])
     monkeypatch.undo()
@@ -552,7 +646,8 @@ def test_the_command_has_the_same_defaults(blood, tmp_path, labels):
     clustertrust.anndata.score(cells, n_runs=4, labels=labels)
     written = anndata.read_h5ad(out)
     assert_allclose(written.obs["cake_score"], cells.obs["cake_score"], atol=1e-12)
-    assert written.uns["cake"]["geometry"] == "graph"
+    assert written.uns["cake"]["geometry"] == ("graph and points" if labels is None else "graph")
+    assert_array_equal(written.obs["cake_reason"], cells.obs["cake_reason"])
     assert "bulk_labels" in page.read_text()
 
 

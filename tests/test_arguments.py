@@ -274,11 +274,7 @@ def test_settings_that_are_none(value, cake, tmp_path):
             call()
 
 
-def test_columns_of_a_file_that_are_none(tmp_path):
-    pd.DataFrame(X, columns=["a", "b", "c"]).to_csv(tmp_path / "x.csv", index=False)
-    for option in ({"id": 3}, {"use": "a"}, {"use": [1]}, {"drop": None}, {"drop": {"a": 1}}):
-        with pytest.raises(TypeError, match=f"{next(iter(option))}=.*column"):
-            open_source(tmp_path / "x.csv", **option)
+def test_what_is_no_table_to_open():
     with pytest.raises(TypeError, match="must be an array, or the path"):
         open_source(3)
 

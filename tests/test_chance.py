@@ -30,13 +30,13 @@ NOISE = np.random.default_rng(0).normal(size=(600, 6))
 def asked(monkeypatch):
     """How often chance was computed."""
     calls = []
-    level = clustertrust.chance._level
+    level = clustertrust.chance.chance_level
 
     def count(*args):
         calls.append(args)
         return level(*args)
 
-    monkeypatch.setattr(clustertrust.chance, "_level", count)
+    monkeypatch.setattr(clustertrust.chance, "chance_level", count)
     return calls
 
 
@@ -205,18 +205,18 @@ def test_many_points_and_a_checkpoint_cost_no_more(asked, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "runs", "opinions"),
+    ("options", "runs", "draws", "opinions"),
     [
-        ({"clusterer": "gmm"}, 4, None),
-        ({"fusion": "combined"}, 10, 1),
-        ({"fusion": Combined(n_runs=1), "clusterer": ["gmm", "kmeans"]}, 4, 1),
+        ({"clusterer": "gmm"}, 4, 2, None),
+        ({"fusion": "combined"}, 10, 1, 1),
+        ({"fusion": Combined(n_runs=1), "clusterer": ["gmm", "kmeans"]}, 4, 1, 1),
     ],
 )
-def test_what_takes_long_is_done_fewer_times(asked, options, runs, opinions):
+def test_what_takes_long_is_done_fewer_times(asked, options, runs, draws, opinions):
     cake = CAKE(3, n_runs=12, random_state=0, **options).fit(WINE)
     cake.confidence_.cut()
-    ((_, settings, _, draws),) = asked
-    assert draws == 2
+    ((_, settings, _, drawn),) = asked
+    assert drawn == draws
     assert settings.recipe.count() == runs
     assert settings.scoring.fusion.get_params().get("n_runs") == opinions
     assert cake.get_params()["fusion"] == options.get("fusion", "harmonic")
@@ -235,6 +235,7 @@ def test_it_works_for_runs_that_vary_and_for_any_method():
         {"clusterer": halves, "n_clusters": None},
         {"geometry": "graph"},
         {"fusion": "combined"},
+        {"fusion": Combined(methods=["gmm"])},
     ]
     for option in options:
         cake = CAKE(**{"n_clusters": 3, "n_runs": 6, "random_state": 0} | option).fit(X)

@@ -1,5 +1,6 @@
 """On Dask: the same labels to the bit as the out-of-core path of one machine on the same blocks."""
 
+import json
 import os
 import signal
 import warnings
@@ -16,6 +17,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from clustertrust import CAKE, build_ensemble, confidence
 from clustertrust.cli import cli
+from clustertrust.files import open_source
 from clustertrust.streaming import stream
 
 dask = pytest.importorskip("dask")
@@ -287,7 +289,7 @@ def test_workers_prepare_a_table_as_one_machine_does(points, cluster, tmp_path):
     assert_allclose(found[0]["score"], found[1]["score"], atol=1e-9)
 
 
-@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "feather"])
 def test_the_command_runs_on_a_scheduler(points, cluster, tmp_path, suffix):
     frame = pd.DataFrame(points, columns=list("xyz"))
     frame.loc[:8990, "z"] = frame.loc[
@@ -298,7 +300,12 @@ def test_the_command_runs_on_a_scheduler(points, cluster, tmp_path, suffix):
     text = frame.assign(
         z=[f"{z:.0f}" if i <= 8990 else repr(z) for i, z in enumerate(frame["z"].tolist())]
     )
-    text.to_csv(path, index=False) if suffix == "csv" else frame.to_parquet(path)
+    writers = {
+        "csv": lambda: text.to_csv(path, index=False),
+        "parquet": lambda: frame.to_parquet(path, row_group_size=2000),
+        "feather": lambda: frame.to_feather(path),
+    }
+    writers[suffix]()
     typed = ["score", path, "-k", "4", "--runs", "5", "--id", "name", "--geometry", "rms"]
     typed += ["--scale", "none", "--out"]
     arguments = [*typed, tmp_path / "s.csv", "--scheduler", cluster.scheduler_address]
@@ -309,6 +316,86 @@ def test_the_command_runs_on_a_scheduler(points, cluster, tmp_path, suffix):
     assert scores["name"].tolist() == frame["name"].tolist()
     assert_array_equal(scores["label"], expected.labels_)  # the sample is all of the data
     assert_allclose(scores["score"], expected.scores_, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "above", "options"),
+    [
+        ("utf-8", "", {}),
+        ("cp1252", "", {"sep": ";", "decimal": ","}),
+        ("utf-16", "Größen\n\n", {"sep": ";"}),
+        ("utf-8-sig", "", {"header": False}),
+    ],
+)
+def test_text_on_a_scheduler_is_read_as_in_blocks(
+    points, cluster, tmp_path, monkeypatch, encoding, above, options
+):
+    monkeypatch.setattr("clustertrust.files.lines.PART", 50_000)
+    frame = pd.DataFrame(points, columns=["größe", "y", "z"])
+    frame["kind"] = np.where(points[:, 0] > 0, "über", "unter")
+    path = tmp_path / "x.csv"
+    path.write_bytes((above + frame.to_csv(index=False, **options)).encode(encoding))
+    typed = ["score", path, "-k", "4", "--runs", "3", "--memory", "1"]
+    tables = []
+    for name, more in (("here", []), ("there", ["--scheduler", cluster.scheduler_address])):
+        arguments = [*typed, *more, "--out", tmp_path / f"{name}.csv"]
+        done = CliRunner().invoke(cli, [str(argument) for argument in arguments])
+        assert done.exit_code == 0, done.output
+        text = (tmp_path / f"{name}.csv").read_text()
+        marks = {"sep": ";", "decimal": ","} if "decimal" in options else {"sep": text[3]}
+        tables.append((pd.read_csv(tmp_path / f"{name}.csv", **marks), done.output.split("passes")))
+    (here, told), (there, told_there) = tables
+    assert told[0] == told_there[0]
+    assert_array_equal(here["label"], there["label"])
+    assert_allclose(here["score"], there["score"], atol=1e-9)
+
+
+def test_line_ends_inside_quotes_at_the_cut_between_parts_are_an_error(tmp_path, monkeypatch):
+    frame = pd.DataFrame({"x": np.arange(90.0), "words": ["one\ntwo", "three", "four"] * 30})
+    frame.to_csv(tmp_path / "x.csv", index=False)
+    refused, n_read = [], 0
+    for size in range(100, 400, 7):
+        monkeypatch.setattr("clustertrust.files.lines.PART", size)
+        source = open_source(tmp_path / "x.csv")
+        try:
+            parts = [part for part in map(source.part, source.parts()) if len(part)]
+        except ValueError as error:
+            refused.append(str(error))
+        else:
+            whole = pd.concat(parts, ignore_index=True)
+            pd.testing.assert_frame_equal(whole, frame, check_dtype=False)
+            n_read += 1
+    assert refused
+    assert n_read
+    told = "line ends inside quotes can only be read without a scheduler"
+    assert all(told in message for message in refused)
+
+
+@pytest.mark.parametrize("more", [[], ["--drop-missing"]])
+def test_rows_that_are_left_out_are_the_same_on_a_scheduler(
+    points, cluster, tmp_path, monkeypatch, more
+):
+    monkeypatch.setattr("clustertrust.files.lines.PART", 20_000)
+    frame = pd.DataFrame(points, columns=list("xyz")).astype(object)
+    frame.loc[::7, "x"] = np.nan
+    frame.loc[2000:3000, ["x", "y"]] = np.nan  # parts without a row
+    units = pd.DataFrame([["cm", "cm", "kg"]], columns=list("xyz"))
+    pd.concat([units, frame]).to_csv(tmp_path / "x.csv", index=False)
+    tables = []
+    for name, where in (("here", []), ("there", ["--scheduler", cluster.scheduler_address])):
+        typed = ["score", tmp_path / "x.csv", "-k", "4", "--runs", "3", "--memory", "1", *more]
+        typed += [*where, "--out", tmp_path / f"{name}.csv", "--json"]
+        done = CliRunner().invoke(cli, [str(argument) for argument in typed])
+        assert done.exit_code == 0, done.output
+        told = json.loads(done.stdout)
+        assert told["rows"] - told["scored"] == (1002 if not more else 2145)
+        tables.append(pd.read_csv(tmp_path / f"{name}.csv"))
+    here, there = tables
+    assert here["row"].equals(there["row"])
+    assert here["reason"].equals(there["reason"])
+    assert here["reason"][0] == "left out: units"
+    assert_array_equal(here["label"], there["label"])
+    assert_allclose(here["score"], there["score"], atol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["who", None])
@@ -322,8 +409,6 @@ def test_the_index_of_a_parquet_file_names_the_rows_on_a_scheduler(points, clust
     done = CliRunner().invoke(cli, [str(argument) for argument in typed])
     assert done.exit_code == 0, done.output
     scores = pd.read_csv(tmp_path / "s.csv")
-    # Dask does not find an index without a name: rows are then counted.
-    expected = keys if name else np.arange(len(points))
-    assert_array_equal(scores[name or "row"], expected)
+    assert_array_equal(scores[name or "id"], keys)
     whole = CAKE(4, n_runs=3, random_state=0, geometry="rms").fit(points)
     assert_array_equal(scores["label"], whole.labels_)

@@ -100,7 +100,7 @@ def test_fewer_clusters_than_asked_for_is_told_once():
         (
             {"normalization": "none"},
             ValueError,
-            r"normalization='none' is not known.*\['affine', 'clip'\]",
+            r"normalization='none' is not known.*\['affine', 'clip', 'smooth'\]",
         ),
         (
             {"agreement": "vote"},

@@ -16,7 +16,17 @@ from numpy.testing import assert_array_equal
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from clustertrust._parallel import collected_warnings, map_blocks, one_thread
+from clustertrust import confidence
+from clustertrust._parallel import (
+    Team,
+    collected_warnings,
+    map_blocks,
+    one_thread,
+    run_blocks,
+    stack_columns,
+)
+from clustertrust.cells import meet_runs, rename
+from clustertrust.columns import FIELDS
 
 
 @pytest.fixture(autouse=True)
@@ -282,3 +292,67 @@ def test_whoever_stops_early_does_not_wait_for_work_that_has_not_begun():
     next(results)
     results.close()
     assert len(done) <= 4
+
+
+def test_parts_that_follow_an_error_are_not_begun():
+    done = []
+
+    def work(part):
+        time.sleep(0.02)
+        done.append(part)
+        if part == 1:
+            raise ValueError("stop")
+
+    with pytest.raises(ValueError, match="stop"):
+        run_blocks(work, range(100), threads=2)
+    assert len(done) <= 4
+
+
+def test_columns_are_stacked_as_numpy_does():
+    columns = [np.arange(40_000, dtype=kind) for kind in (np.int32, np.int64, np.int32)]
+    for threads in (1, 3):
+        stacked = stack_columns(columns, threads)
+        assert stacked.dtype == np.int64
+        assert_array_equal(stacked, np.column_stack(columns))
+    with Team(2) as team:
+        filled = team.full((3, 70_000), -1, np.float32)
+    assert filled.dtype == np.float32
+    assert (filled == -1).all()
+
+
+def noisy_runs(cells, n=50_000, R=5):
+    """Labels (n, R) with about so many cells, some not assigned, and points."""
+    rng = np.random.default_rng(cells)
+    rows = rng.integers(-1, 9, size=(cells, R))
+    of = rng.integers(cells, size=n)
+    return rows[of] * 3, rows[of, :3] + rng.normal(size=(n, 3))
+
+
+@pytest.mark.parametrize("cells", [40, 30_000])
+@pytest.mark.parametrize("threads", [2, 5])
+def test_cells_are_the_same_for_any_number_of_threads(cells, threads):
+    labels, _ = noisy_runs(cells)
+    one, other = (meet_runs(labels, jobs) for jobs in (1, threads))
+    assert_array_equal(other.rows[other.cell_of], one.rows[one.cell_of])
+    for name in ("rows", "cell_of", "counts", "sizes", "order"):
+        assert_array_equal(getattr(one, name), getattr(other, name))
+    for mine, theirs in zip(one.names, other.names, strict=True):
+        assert_array_equal(mine, theirs)
+    # Renamed by first appearance, point by point
+    codes, names = rename(labels)
+    assert_array_equal(one.rows[one.cell_of], codes)
+    for mine, theirs in zip(one.names, names, strict=True):
+        assert_array_equal(mine, theirs)
+
+
+@pytest.mark.filterwarnings("ignore:.*assigned in fewer than two runs")
+@pytest.mark.parametrize("agreement", ["matching", "jaccard"])
+@pytest.mark.parametrize("cells", [40, 30_000])
+def test_scores_have_the_same_bits_for_any_number_of_threads(cells, agreement):
+    labels, points = noisy_runs(cells)
+    how = {"geometry": "rms", "agreement": agreement}
+    one, *others = (confidence(points, labels, n_jobs=jobs, **how) for jobs in (1, 2, 5))
+    assert len(np.unique(one.silhouette_mean)) > 10_000
+    for other in others:
+        for name in FIELDS:
+            assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)

@@ -160,7 +160,7 @@ def test_numbers_are_read_to_the_last_digit():
         (b"", "is empty; it needs a line of column names"),
         (b"\n\n", "is empty"),
         (b"\n<!DOCTYPE html><html><body>Sign in</body></html>\n", "is a web page, not a table"),
-        (b"15,2\n3,4\n", r"numbers in its first line \(15, 2\): set header=False"),
+        (b"2,15\n3,4\n", r"numbers in its first line \(2, 15\): set header=False"),
         (b"a,b\n1,2,3,4\n4,5,6,7\n", "more fields in its rows than in its first line"),
         (b"a,b\n1,2\n4,5,6\n", "Expected 2 fields in line 3, saw 3"),
         (b"a\n\x00\n", r"holds bytes that are not text"),
@@ -280,16 +280,15 @@ def test_blocks_of_text_are_the_same_by_pyarrow_and_by_pandas(tmp_path, monkeypa
     calm = ",".join({"words": "w", "ids": "i"}.get(name, "1.5") for name in names)
     text = "\n".join([",".join(names), *[calm] * 1000, *lines * 3]) + "\n"
     (tmp_path / "x.csv").write_text(text, encoding="utf-8")
-    others = [name for name in names if name != "ids"]
-    reading = Reading(text=("words",))
-    source = open_source(tmp_path / "x.csv", id="ids", use=others, reading=reading)
+    source = open_source(tmp_path / "x.csv", Reading(text=("ids",)))
+    source.words = ["words"]
     parsed = []
     parse = delimited.parse_csv
     monkeypatch.setattr(delimited, "parse_csv", lambda *how: parsed.append(how) or parse(*how))
-    by_arrow = [frame for _, frame in source.frames(97)]
+    by_arrow = list(source.frames(97))
     n_by_pandas = len(parsed)
     monkeypatch.setattr("clustertrust.files.text_sources.arrow_parser", lambda *how: None)
-    by_pandas = [frame for _, frame in source.frames(97)]
+    by_pandas = list(source.frames(97))
     # The first rows show the types; blocks with text among numbers are left to pandas.
     assert n_by_pandas == 1 if "late" not in names else 1 < n_by_pandas < len(by_pandas)
     assert len(by_arrow) == len(by_pandas)

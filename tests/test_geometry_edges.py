@@ -21,7 +21,7 @@ from clustertrust.distances.sampled_means import SampledMeans
 from clustertrust.geometry import Centroid, Exact, Graph, Kernel, Rms, Sampled, silhouettes
 from clustertrust.geometry.auto import Auto
 from clustertrust.geometry.base import Compute
-from clustertrust.geometry.component import affine, clip, mean_and_std
+from clustertrust.geometry.component import affine, clip, mean_and_std, smooth
 from clustertrust.geometry.measuring import GEOMETRIES, sampling_error
 
 EVERY = [  # one call of each way through the code
@@ -273,7 +273,21 @@ def test_clip_and_affine():
     assert_allclose(affine(mean, std), [0.85, 0.4, 0.15, 0.0, 0.0, 1.0, np.nan], atol=1e-15)
 
 
-@pytest.mark.parametrize(("normalization", "formula"), [("clip", clip), ("affine", affine)])
+@given(st.lists(st.floats(-1, 1), min_size=2, max_size=20), st.floats(0, 1))
+def test_smooth_keeps_the_order_of_all_means(means, spread):
+    mean = np.unique(np.round(means, 3))
+    g = smooth(mean, np.full(len(mean), spread))
+    assert (np.diff(g) > 0).all()
+    assert ((g > 0) & (g <= 1)).all()
+    # Next to a cut of the mean at 0, and the same in the end
+    assert_allclose(g, np.maximum(mean, 0), atol=0.0101)
+    assert smooth(np.array([1.0]), np.zeros(1)) == 1
+    assert np.isnan(smooth(np.array([np.nan]), np.zeros(1)))
+
+
+@pytest.mark.parametrize(
+    ("normalization", "formula"), [("clip", clip), ("affine", affine), ("smooth", smooth)]
+)
 def test_confidence_normalizes_the_silhouettes(normalization, formula):
     scored = confidence(X, FULL[:, :1].repeat(2, axis=1), normalization=normalization)
     s = exact_loops(X, FULL[:, :1])[:, 0]

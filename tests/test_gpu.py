@@ -4,11 +4,14 @@ Each test runs twice: with a stand-in for CuPy whose kernels are plain NumPy, ev
 CuPy itself where there is a GPU (`make test-gpu`).
 """
 
+import warnings
+from contextlib import nullcontext
 from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import sklearn
 import standin_cupy
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.cluster import KMeans
@@ -22,8 +25,19 @@ from sklearn.datasets import (
 )
 from sklearn.preprocessing import StandardScaler
 
-from clustertrust import CAKE, Runs, audit, build_ensemble, choose_k, confidence, null_reference
-from clustertrust.cells import meet
+from clustertrust import (
+    CAKE,
+    Combined,
+    Fusion,
+    Runs,
+    audit,
+    build_ensemble,
+    choose_k,
+    confidence,
+    null_reference,
+)
+from clustertrust.cells import meet, meet_on_gpu
+from clustertrust.distances.moments import cluster_moments
 from clustertrust.geometry import Kernel, silhouettes
 from clustertrust.kernels import _cupy, _cupy_silhouettes, _cupy_sums
 from clustertrust.scoring.model import build_model
@@ -39,15 +53,10 @@ REAL = pytest.param(
 
 
 @pytest.fixture(params=["stand-in", REAL])
-def card(request, monkeypatch):
-    """The back end, with the stand-in or with CuPy; the module of kernels is compiled anew."""
-    _cupy.compiled.cache_clear()
-    if request.param == "stand-in":
-        monkeypatch.setattr(_cupy, "cupy", lambda: standin_cupy)
-        monkeypatch.setattr(standin_cupy, "MEMORY", [2**34])
-        standin_cupy.LAUNCHES.clear()
-    yield request.param
-    _cupy.compiled.cache_clear()
+def card(request):
+    """The back end, with the stand-in or with CuPy."""
+    with standin_cupy.in_place() if request.param == "stand-in" else nullcontext():
+        yield request.param
 
 
 def sets():
@@ -108,6 +117,145 @@ def test_scores_by_centres_are_those_of_the_cpu(card, geometry, name):
     agree(confidence(X, labels, geometry=geometry, device="cuda"), on_cpu, 1e-9)
 
 
+SCORINGS = [
+    {"fusion": "product"},
+    {"normalization": "affine"},
+    {"unassigned": "disagree"},
+    {"agreement": "jaccard", "normalization": "affine", "fusion": "product"},
+    {"fusion": "refined"},
+    {"fusion": Combined(methods=["gmm"], n_runs=2)},
+]
+
+
+@pytest.mark.parametrize("scoring", SCORINGS, ids=str)
+@pytest.mark.parametrize("geometry", ["exact", "rms"])
+def test_every_score_is_that_of_the_cpu(card, geometry, scoring):
+    X = SETS["breast cancer"][:, :6]
+    labels = runs_of(X)
+    labels[::5] = -1  # no run assigns them
+    labels[1::5, :3] = -1  # two runs do
+    how = {"geometry": geometry, **scoring}
+    with warnings.catch_warnings(action="ignore"):
+        on_cpu, on_gpu = (
+            confidence(X, labels, device=device, **how) for device in ("cpu", "cuda-double")
+        )
+    agree(on_gpu, on_cpu, 1e-9)
+    assert_allclose(on_gpu.standard_errors, on_cpu.standard_errors, atol=1e-9, equal_nan=True)
+    for name in ("votes", "consensus_strength", "rival"):
+        assert_array_equal(getattr(on_gpu, name), getattr(on_cpu, name))
+
+
+class Lowest(Fusion):
+    """Of somebody else, who counts on NumPy's arrays."""
+
+    name = "lowest"
+
+    def __call__(self, c, g, *more):
+        assert type(c) is type(g) is np.ndarray
+        return np.minimum(c, g)
+
+
+def test_a_fusion_of_somebody_else_gets_arrays_of_numpy(card):
+    X, labels = SETS["iris"], runs_of(SETS["iris"])
+    on_cpu, on_gpu = (
+        confidence(X, labels, device=device, geometry="rms", fusion=Lowest())
+        for device in ("cpu", "cuda")
+    )
+    agree(on_gpu, on_cpu, 1e-9)
+
+
+def test_scores_in_blocks_of_rows_are_the_same_bits(card, monkeypatch):
+    X, labels = SETS["uniform"], runs_of(SETS["uniform"])
+    whole = confidence(X, labels, geometry="rms", device="cuda")
+    monkeypatch.setattr(_cupy, "SHARE", 1e-6)
+    in_blocks = confidence(X, labels, geometry="rms", device="cuda")
+    assert_array_equal(in_blocks.scores, whole.scores)
+    assert_array_equal(in_blocks.standard_errors, whole.standard_errors)
+
+
+def test_one_copy_goes_to_the_card_and_one_comes_back():
+    """Of what is as long as the data: the points; labels, cells, results and one column of rivals."""
+    with standin_cupy.in_place():
+        X = SETS["blobs"]
+        for geometry in ("exact", "rms"):
+            for copies in (standin_cupy.COPIES, standin_cupy.UPLOADS):
+                copies.clear()
+            CAKE(4, n_runs=5, random_state=0, device="cuda", geometry=geometry).fit(X)
+            long = [shape for shape in standin_cupy.COPIES if 300 in shape]
+            assert sorted(long) == [(5, 300), (300,), (300,), (300, 5)]
+            assert [shape for shape in standin_cupy.UPLOADS if 300 in shape] == [X.shape]
+        assert not _cupy._copies.held
+
+
+def test_runs_and_silhouettes_copy_the_points_once():
+    X = SETS["blobs"]
+    with standin_cupy.in_place():
+        labels = build_ensemble(X, n_clusters=4, n_runs=3, random_state=0, device="cuda").labels
+        assert standin_cupy.UPLOADS.count(X.shape) == 1
+        silhouettes(X, labels, geometry="exact", device="cuda")
+        assert standin_cupy.UPLOADS.count(X.shape) == 2
+        assert not _cupy._copies.held
+
+
+def test_points_on_the_card_stay_there(card):
+    X = SETS["blobs"]
+    there = _cupy.cupy().asarray(X)
+    standin_cupy.UPLOADS.clear()
+    found = CAKE(4, n_runs=3, random_state=0).fit(there)
+    assert X.shape not in standin_cupy.UPLOADS
+    assert type(found.scores_) is np.ndarray
+    expected = CAKE(4, n_runs=3, random_state=0, device="cuda").fit(X)
+    assert_array_equal(found.scores_, expected.scores_)
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+@pytest.mark.parametrize(("k", "R"), [(3, 4), (15, 40), (40, 15)])
+def test_the_meet_is_that_of_the_cpu(card, k, R, kind):
+    """With 16**40 possible rows an id does not fit into 64 bits, so that they are compacted."""
+    rng = np.random.default_rng(R)
+    base = rng.integers(k, size=500)
+    labels = np.where(
+        rng.random((500, R)) < 0.01, rng.integers(-3, k, size=(500, R)), base[:, None]
+    )
+    found, expected = meet_on_gpu(labels.astype(kind)), meet(labels)
+    for name in ("rows", "cell_of", "counts"):
+        assert_array_equal(getattr(found, name), getattr(expected, name), strict=True)
+    for mine, other in zip(found.names, expected.names, strict=True):
+        assert_array_equal(mine, other)
+
+
+def test_large_labels_and_none_at_all(card):
+    large = np.array([[70_000, 2], [70_000, 2], [-1, 2], [5, -1]])
+    larger = np.where(large == 70_000, 2**31 - 3, large)
+    largest = np.where(large == 70_000, 2**62, large)
+    for labels in (large, larger, largest, np.full((4, 3), -1)):
+        found, expected = meet_on_gpu(labels), meet(labels)
+        assert_array_equal(found.rows, expected.rows)
+        assert_array_equal(found.cell_of, expected.cell_of)
+
+
+@pytest.mark.parametrize("d", [1, 3, 255, 300])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_moments_of_clusters_are_those_of_the_cpu(card, d, dtype):
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(90, d)) + 1e3).astype(dtype)
+    cells = meet(rng.integers(-1, 3, size=(90, 2)))
+    here, there = (cluster_moments(X, cells, on_gpu=on_gpu) for on_gpu in (False, True))
+    for one, other in zip(here, there, strict=True):
+        assert_allclose(one, other, rtol=1e-12)
+
+
+def test_copies_are_kept_while_they_are_needed(card):
+    X = SETS["iris"].copy()
+    with _cupy.holding():
+        first = _cupy.on_gpu(X)
+        with _cupy.holding():
+            assert _cupy.on_gpu(X) is first
+        assert _cupy.on_gpu(X) is first
+    X[0] = 0.0
+    assert float(_cupy.on_gpu(X)[0].sum()) == 0
+
+
 @pytest.mark.parametrize("kernel", ["self-tuning", "rbf", "linear", "polynomial"])
 @pytest.mark.parametrize("name", ["iris", "moons", "copies and others"])
 def test_scores_by_kernels_are_those_of_the_cpu(card, kernel, name):
@@ -137,6 +285,21 @@ def test_sums_in_blocks_are_the_same_bits(card, monkeypatch):
     in_blocks = silhouettes(X, labels, geometry="exact", device="cuda")
     assert_allclose(in_blocks, whole, atol=1e-6)
     assert_array_equal(in_blocks, silhouettes(X, labels, geometry="exact", device="cuda"))
+
+
+@pytest.mark.parametrize("name", ["blobs", "breast cancer", "a hundred columns"])
+def test_smaller_cards_hold_fewer_features_at_a_time(name, monkeypatch):
+    """An RTX of today has 99 KiB for a block of threads, an A100 163."""
+    X, labels = SETS[name], runs_of(SETS[name])
+    on_cpu = confidence(X, labels, geometry="exact")
+    with standin_cupy.in_place():
+        kibibytes = {1: 163, 2: 99}
+        monkeypatch.setattr(standin_cupy, "SHARED", {n: k * 1024 for n, k in kibibytes.items()})
+        for number, device, atol in ((1, "cuda-double", 1e-10), (2, "cuda", 1e-5)):
+            monkeypatch.setattr(standin_cupy, "CURRENT", [number])
+            agree(confidence(X, labels, geometry="exact", device=device), on_cpu, atol)
+        with pytest.raises(ValueError, match=r"This GPU has 99 KiB .* or device='cuda' for"):
+            confidence(X, labels, geometry="exact", device="cuda-double")
 
 
 def test_groups_of_runs_fit_into_shared_memory(card):
@@ -318,13 +481,17 @@ def test_bad_settings(settings, message):
         confidence(SETS["iris"], runs_of(SETS["iris"]), **settings)
 
 
-def test_data_in_blocks_are_refused(tmp_path):
+def test_data_in_blocks_are_refused(card, tmp_path):
     array = pytest.importorskip("dask.array")
     X = array.from_array(SETS["iris"], chunks=(50, 4))
     with pytest.raises(ValueError, match="device='cuda' takes data that fit into memory"):
-        CAKE(3, device="cuda").fit(X)
-    with pytest.raises(ValueError, match="device='cuda' takes data that fit into memory"):
         build_ensemble(X, n_clusters=3, device="cuda")
+    np.savetxt(tmp_path / "x.csv", SETS["iris"], delimiter=",", header="a,b,c,d", comments="")
+    with (
+        sklearn.config_context(working_memory=0.001),
+        pytest.raises(ValueError, match="device='cuda' takes data that fit into memory"),
+    ):
+        CAKE(3, device="cuda").fit(tmp_path / "x.csv")
 
 
 def test_fixed_point_sums_cannot_overflow():
@@ -335,8 +502,8 @@ def test_fixed_point_sums_cannot_overflow():
 def test_the_cells_on_the_card_are_those_of_the_runs(card):
     cells = meet(runs_of(SETS["iris"]))
     middle, largest = _cupy.middle_of(SETS["iris"])
-    points = _cupy.lay_out(SETS["iris"], middle, cells.order, np.dtype(np.float32))
     cells_on_card, none = _cupy_sums.OnCard.load(cells), (_cupy.NONE, _cupy.NONE)
+    points = _cupy.lay_out(SETS["iris"], middle, cells_on_card.order, np.dtype(np.float32))
     kind = _cupy_sums.Kind(largest=largest)
     fixed, scale = _cupy_sums.sum_pairs(points, points, cells_on_card, kind, none, True)
     sums = _cupy.cupy().asnumpy(fixed)[:, : points.n] / scale

@@ -11,8 +11,9 @@ from clustertrust import build_ensemble, confidence
 from clustertrust.ensemble.record import as_ensemble
 from clustertrust.fusion import Combined, Fusion, Harmonic, Product, Refined
 from clustertrust.geometry.base import Compute
-from clustertrust.scoring.jackknife import jackknife, standard_errors
+from clustertrust.scoring.jackknife import jackknife
 from clustertrust.scoring.model import build_model
+from clustertrust.scoring.points import standard_errors
 from clustertrust.scoring.settings import Scoring
 from clustertrust.stability import Stability
 
@@ -25,7 +26,10 @@ pytestmark = [
 OPTIONS = [
     dict(zip(("fusion", "normalization", "agreement", "unassigned"), chosen, strict=True))
     for chosen in product(
-        ("product", "harmonic"), ("clip", "affine"), ("matching", "jaccard"), ("skip", "disagree")
+        ("product", "harmonic"),
+        ("clip", "affine", "smooth"),
+        ("matching", "jaccard"),
+        ("skip", "disagree"),
     )
 ]
 

@@ -50,7 +50,7 @@ def test_a_square_is_one():
     assert profile.strongest in (2, 3, 4)
     assert profile.mean_score.max() > 0.5  # high, and yet nothing
     assert_array_equal(profile.n_clusters, [2, 3, 4])
-    assert "1: no k stands out" in profile.summary()
+    assert "1 cluster: data without clusters score as high" in profile.summary()
 
 
 def test_each_row_is_what_the_estimator_gives():
@@ -227,10 +227,10 @@ def test_where_the_higher_family_explains_it_no_k_is_recommended(blobs):
     assert profile.p_value > 0.05
     assert (profile.best, profile.strongest) == (1, 3)
     assert profile.plausible == (1, 3)
-    assert "1: no k stands out from one cloud" in profile.summary()
-    assert "\nFor 1: data without clusters stand out as much at some k (p = " in profile.summary()
+    assert "1 cluster: data without clusters score as high" in profile.summary()
+    assert "\nFor 1: data without clusters score as high at some k (p = " in profile.summary()
     assert f"\nFor {profile.strongest}: the most probable of the others; " in profile.summary()
-    assert "If there are clusters, 3 clusters" in profile.summary()
+    assert "If there are several, most likely 3 clusters" in profile.summary()
 
 
 def test_of_many_k_four_are_compared():
@@ -359,7 +359,7 @@ def test_the_display_draws_what_is_there(blobs):
     numbers = KProfileDisplay.numbers(blobs) | {"best": 1, "plausible": (1, 3), "p_value": 0.4}
     nothing = KProfileDisplay(**numbers).plot(axes[2])
     assert nothing.best_ is None
-    assert axes[2].get_title() == "no k stands out from one cloud (p = 0.4), or perhaps 3"
+    assert axes[2].get_title() == "recommended: 1, no clear clusters (p = 0.4), or perhaps 3"
     figure.canvas.draw()
     plt.close(figure)
     with pytest.raises(TypeError, match="must be a KProfile"):

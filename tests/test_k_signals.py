@@ -42,8 +42,8 @@ def test_a_fit_is_that_of_scikit_learn(covariance):
     other = GaussianMixture(
         2, covariance_type=SIDES[covariance], reg_covar=1e-9, tol=1e-6, max_iter=500
     )
-    other.means_init = np.array([plane.points.Z[y == j].mean(axis=0) for j in (0, 1)])
-    other.fit(plane.points.Z)
+    other.means_init = np.array([plane.columns.T[y == j].mean(axis=0) for j in (0, 1)])
+    other.fit(plane.columns.T)
     of = {
         "spherical": lambda j: other.covariances_[j] * np.eye(2),
         "diag": lambda j: np.diag(other.covariances_[j]),
@@ -52,7 +52,7 @@ def test_a_fit_is_that_of_scikit_learn(covariance):
     }[SIDES[covariance]]
     joint = [
         np.log(other.weights_[j])
-        + multivariate_normal(other.means_[j], of(j)).logpdf(plane.points.Z)
+        + multivariate_normal(other.means_[j], of(j)).logpdf(plane.columns.T)
         for j in (0, 1)
     ]
     n = len(X)
@@ -61,7 +61,7 @@ def test_a_fit_is_that_of_scikit_learn(covariance):
     assert found.parameters == other._n_parameters()
     expected = found.contributions.mean() - found.parameters * np.log(n) / (2 * n)
     assert found.icl == pytest.approx(expected)
-    assert adjusted_rand_score(found.labels, other.predict(plane.points.Z)) > 0.98
+    assert adjusted_rand_score(found.labels, other.predict(plane.columns.T)) > 0.98
 
 
 def test_heavy_tails_are_students():
@@ -140,7 +140,7 @@ def test_columns_past_the_tenth_axis_are_left_out_and_said():
     X = np.random.default_rng(0).standard_normal((60, 15))
     plane = mixtures.reduce(X)
     assert plane.dropped
-    assert plane.points.Z.shape == (60, 10)
+    assert plane.columns.T.shape == (60, 10)
     assert "first 10 principal axes of 15 columns" in choose_k(X, [2, 3], **FEW).summary()
     assert not mixtures.reduce(X[:, :10]).dropped
 

@@ -6,9 +6,19 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 
 from clustertrust.cells import meet
+from clustertrust.distances import shared
+from clustertrust.distances.dissimilarity import Cosine, Euclidean
 from clustertrust.distances.tiles import by_feature, by_point, in_fours, rounds, sums_by_cell
 from clustertrust.kernels import _numba, _numpy
-from clustertrust.kernels.rules import Fusing, Rules
+from clustertrust.kernels.rules import (
+    DIAGONAL,
+    FULL,
+    SPHERICAL,
+    TIED,
+    Fusing,
+    Mixing,
+    Rules,
+)
 
 BACKENDS = pytest.mark.parametrize("kernel", [_numba, _numpy], ids=["numba", "numpy"])
 
@@ -37,6 +47,11 @@ def test_label_kernels_equal_plain_ones(n, R, k):
         assert_array_equal(ours, plain)
     for ours, plain in zip(_numba.meet(codes), _numpy.meet(codes), strict=True):
         assert_array_equal(ours, plain)
+    # All that is not assigned is one, whatever it is called.
+    odd = np.where(codes < 0, -1 - np.arange(n)[:, None], codes)
+    for kernel in (_numba, _numpy):
+        for ours, plain in zip(kernel.meet(odd), _numpy.meet(codes), strict=True):
+            assert_array_equal(ours, plain)
     cells = meet(labels)
     others = np.arange(1, R)
     tables = _numba.contingencies(cells.rows, cells.counts, 0, others, k, k)
@@ -212,26 +227,195 @@ def test_moments_leave_out_what_is_missing(kernel):
         assert_allclose((mean[i], std[i]), expected, rtol=1e-12, atol=1e-15)
 
 
+@BACKENDS
+def test_sums_by_cluster_are_those_of_its_cells(kernel):
+    rng = np.random.default_rng(0)
+    rows, start = rng.integers(-1, 3, size=(50, 4)).astype(np.int32), np.arange(0, 15, 3)
+    counts, means, inside = rng.integers(1, 9, size=50), data(50, 3), rng.random(50)
+    origin, centers = data(1, 3, seed=2)[0], data(12, 3, seed=3)
+    sums, squares = np.zeros((12, 3)), np.zeros(12)
+    for part in ((0, 20), (20, 50)):
+        kernel.cluster_sums(rows, start, counts, means, origin, part, sums)
+        kernel.cluster_squares(rows, start, counts, means, inside, centers, part, squares)
+    for r, c in np.ndindex(4, 3):
+        own, place = rows[:, r] == c, start[r] + c
+        assert_allclose(sums[place], counts[own] @ (means[own] - origin), rtol=1e-12)
+        apart = ((means[own] - centers[place]) ** 2).sum(axis=1)
+        assert_allclose(squares[place], (inside[own] + counts[own] * apart).sum(), rtol=1e-12)
+
+
+@BACKENDS
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("spread", [0.0, 0.7])
+@pytest.mark.parametrize("n", [1, 128, 300])
+def test_silhouettes_by_centres_are_those_of_their_distances(kernel, n, spread, dtype):
+    X, own = data(n, 5, dtype), labelling(n, 3, 4, unassigned=0.1)
+    centers = data(7, 5, seed=2)
+    place = np.random.default_rng(0).integers(7, size=12)
+    clusters = (np.arange(0, 15, 4), np.random.default_rng(1).integers(1, 9, size=12).astype(float))
+    means = cdist(centers[place], X, "sqeuclidean") + spread
+    rules = Rules(spread > 0, True, True)
+    plain = _numpy.silhouettes(means, own, clusters, np.zeros(n), np.zeros(n), rules)
+    given = (in_fours(centers), place, np.full(12, spread))
+    s, nearest = kernel.center_silhouettes(X, own, given, clusters, 1e-30, rules)
+    assert_allclose(s, plain[0], rtol=1e-9, atol=1e-12)
+    assert_array_equal(nearest, plain[1])
+
+
+@BACKENDS
+def test_what_only_rounding_sets_apart_is_one_place(kernel):
+    X = np.full((2, 4), 3.0)
+    centers = in_fours(np.array([[3.0] * 4, [3.0 + 1e-15] * 4]))
+    given = (centers, np.array([0, 1]), np.zeros(2))
+    own, clusters = np.zeros((2, 1), dtype=np.int32), (np.array([0, 2]), np.array([2.0, 2.0]))
+    rules = Rules(False, True, True)
+    for ulps, expected in ((0.0, 1.0), (1e-26, 0.0)):
+        s, _ = kernel.center_silhouettes(X, own, given, clusters, ulps, rules)
+        assert s.ravel().tolist() == [expected] * 2
+
+
+@BACKENDS
+def test_votes_are_counted_and_ties_settled(kernel):
+    rows = np.array(
+        [[0, 0, 0], [0, 1, 1], [1, 0, -1], [-1, 0, 1], [-1, 1, 0], [-1, -1, -1], [-1, 2, -1]],
+        dtype=np.int32,
+    )
+    partners = np.array([[0, 1, 2], [0, 1, -2], [0, 1, 2]], dtype=np.int32)
+    runs = (rows >= 0).sum(axis=1)
+    votes, labels, second, strength = kernel.vote(rows, partners, 0, np.array([0, 2, 1]), runs, 3)
+    # By most votes; of a tie the reference's own, else that of the first run in order
+    assert labels.tolist() == [0, 1, 1, 1, 0, -1, -1]
+    assert second.tolist() == [-1, 0, 0, 0, 1, -1, -1]
+    assert_allclose(strength, [1, 2 / 3, 0.5, 0.5, 0.5, np.nan, 0])
+    assert_allclose(votes[1], [1 / 3, 2 / 3, 0])
+    assert np.isnan(votes[5]).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_votes_equal_plain_ones(seed):
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(-1, 3, size=(300, 5)).astype(np.int32)
+    partners = rng.integers(-2, 4, size=(5, 3)).astype(np.int32)
+    given = rows, partners, 2, rng.permutation(5), (rows >= 0).sum(axis=1), 4
+    for ours, plain in zip(_numba.vote(*given), _numpy.vote(*given), strict=True):
+        assert_array_equal(ours, plain)
+
+
+def scored(kernel, at, fusing, given):
+    """What a kernel writes for some of the points, and what it returns."""
+    of, cells, ballots, (s, nearest, reference), extra = given
+    n, k = len(of), ballots[1].shape[1]
+    out = np.full((7, n), -7.0), np.full((n, k), -7.0), np.full((2, n), -7)
+    near = (np.ascontiguousarray(s[at]), np.ascontiguousarray(nearest[at]), reference)
+    lost = kernel.score(at, of, cells, ballots, near, extra, fusing, out)
+    return lost, (*out[0], *out[1].T, *out[2])
+
+
+@pytest.mark.parametrize("parts", [0, 2])
+@pytest.mark.parametrize("disagree", [False, True])
 @pytest.mark.parametrize("affine", [False, True])
 @pytest.mark.parametrize("harmonic", [False, True])
-def test_the_jackknife_from_sums_is_that_of_runs_left_out(harmonic, affine):
+def test_scores_of_points_are_those_of_runs_left_out(harmonic, affine, disagree, parts):
     rng = np.random.default_rng(0)
     counted = rng.random((40, 7)) < 0.8
     counted[0, 2:], counted[1] = False, True
     agree = rng.random((40, 7, 7)) < 0.7
     agree = (agree | agree.transpose(0, 2, 1)) & counted[:, None] & counted[:, :, None]
-    sums = (agree & ~np.eye(7, dtype=bool)).sum(axis=2).astype(np.int32)
-    runs = counted.sum(axis=1)
+    sums = (agree & ~np.eye(7, dtype=bool)).sum(axis=2).astype(float)
+    runs = np.full(40, 7) if disagree else counted.sum(axis=1)
     c = sums.sum(axis=1) / np.maximum(1, runs * (runs - 1))
     of = rng.integers(40, size=90)
     of[:2] = 0, 1
     s = np.where(counted[of], rng.uniform(-1, 1, size=(90, 7)), np.nan)
     s[1] = -0.9  # far below 0
-    arguments = of, (c, sums, runs, counted), s, Fusing(harmonic, affine, 1.96)
-    ours, plain = _numba.jackknife(*arguments), _numpy.jackknife(*arguments)
-    assert_allclose(ours, plain, rtol=1e-9, atol=1e-12)
-    assert np.isnan(ours[:, of == 0]).all()
-    assert np.nanmax(ours) > 0.05
+    s[2, :] = np.where(np.isnan(s[2]), np.nan, 0.3)  # but for one run all are equal
+    s[2, np.flatnonzero(counted[of[2]])[0]] = 0.31
+    ballots = rng.integers(-1, 3, (2, 40)), rng.random((40, 3))
+    cells = np.stack([c, runs, rng.random(40)]), sums
+    nearest = rng.integers(-1, 3, size=(90, 7)).astype(np.int32)
+    extra = rng.random(90)
+    extra[5] = np.nan
+    given = of, cells, ballots, (s, nearest, 2), extra
+    fusing = Fusing(harmonic, affine, disagree, parts, 1.96)
+    at = rng.permutation(90)[:80]
+    ours, plain = (scored(kernel, at, fusing, given) for kernel in (_numba, _numpy))
+    assert ours[0] == plain[0] > 0
+    for mine, other in zip(ours[1], plain[1], strict=True):
+        assert_allclose(mine, other, rtol=1e-11, atol=1e-12)
+        assert (mine[np.setdiff1d(np.arange(90), at)] == -7).all()
+    errors = ours[1][5][at]
+    assert np.isnan(errors[of[at] == 0]).all() != disagree
+    assert np.nanmax(errors) > 0.05 / (1 + parts)
+    assert_array_equal(ours[1][-2][at], ballots[0][0][of[at]])
+
+
+def test_ensembles_of_the_same_points_share_one_pass_over_the_pairs(monkeypatch):
+    X = data(300, 4)
+    ensembles = [meet(labelling(300, 5, k, seed=k, unassigned=0.1)) for k in (2, 3, 6)]
+    passes = []
+    monkeypatch.setattr(
+        shared, "sums_by_cell", lambda *given: passes.append(1) or sums_by_cell(*given)
+    )
+    monkeypatch.setattr(shared, "_FEW_CELLS", 1.0)
+    alone = [Euclidean(X, cells, n_jobs=1) for cells in ensembles]
+    for one, (s, nearest) in zip(alone, shared.shared_silhouettes(alone), strict=True):
+        assert_allclose(s, one.silhouettes()[0], rtol=1e-10, atol=1e-12)
+        assert_array_equal(nearest, one.silhouettes()[1])
+    assert passes == [1]
+    # Too many cells, or another measure among them: each by itself
+    monkeypatch.setattr(shared, "_FEW_CELLS", 0.0)
+    others = [*alone, Cosine(X, ensembles[0], n_jobs=1)]
+    for measures in (alone, others):
+        for one, (s, _) in zip(measures, shared.shared_silhouettes(measures), strict=True):
+            assert_array_equal(s, one.silhouettes()[0])
+    assert passes == [1]
+
+
+def mixing(p, kind=FULL, freedom=0, **others):
+    """A prior that is not round, and something more to add."""
+    usual = {"steps": 6, "down": -np.inf, "up": -np.inf, "moves_last": True}
+    prior = 0.3 * np.eye(p) + 0.1
+    return Mixing(kind, prior, 3.0, 0.01 * np.eye(p), freedom, -1.5, **usual | others)
+
+
+@BACKENDS
+def test_moments_of_a_mixture_are_weighted_means_and_covariances(kernel):
+    X = data(150, 3) + 1e3
+    P = np.random.default_rng(0).dirichlet([0.05, 0.05, 2], 150).T
+    P[0, 20:] = 0  # few members: their points are picked out
+    sizes, means, covariances = kernel.mixture_moments(np.ascontiguousarray(X.T), P)
+    assert_allclose(sizes, P.sum(axis=1))
+    for j in range(3):
+        assert_allclose(means[j], np.average(X, axis=0, weights=P[j]), rtol=1e-12)
+        assert_allclose(covariances[j], np.cov(X.T, aweights=P[j], ddof=0), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("freedom", [0, 3, 4])
+@pytest.mark.parametrize("kind", [FULL, TIED, DIAGONAL, SPHERICAL])
+@pytest.mark.parametrize(("n", "p", "k"), [(40, 1, 1), (129, 2, 3), (300, 5, 4), (260, 11, 2)])
+def test_em_equals_plain_steps(n, p, k, kind, freedom):
+    rng = np.random.default_rng(n)
+    labels = rng.integers(k, size=n)
+    columns = np.ascontiguousarray((data(n, p) + 4 * rng.normal(size=(k, p))[labels]).T)
+    start = _numpy.mixture_moments(columns, np.eye(k)[rng.permutation(labels)].T + 0.2)
+    for moves_last in (False, True):
+        rule = mixing(p, kind, freedom, up=0.05 * n, moves_last=moves_last)
+        ours, plain = _numba.em(columns, start, rule), _numpy.em(columns, start, rule)
+        for one, other in zip(ours[1:], plain[1:], strict=True):
+            assert_allclose(one, other, rtol=1e-9)
+        for one, other in zip(ours[0][:2], plain[0][:2], strict=True):
+            assert_allclose(one, other, rtol=1e-9, atol=1e-9)
+        of = (slice(None), *(np.arange(p),) * 2) if kind in (DIAGONAL, SPHERICAL) else ...
+        assert_allclose(ours[0][2][of], plain[0][2][of], rtol=1e-8, atol=1e-10)
+    assert 1 < len(ours[3]) <= 6
+
+
+@BACKENDS
+def test_em_stops_at_a_covariance_without_spread(kernel):
+    columns = np.ones((2, 30))
+    start = (np.array([30.0]), np.ones((1, 2)), np.zeros((1, 2, 2)))
+    assert kernel.em(columns, start, mixing(2)._replace(extra=0.0, added=np.zeros((2, 2)))) is None
+    assert kernel.em(columns, start, mixing(2)) is not None
 
 
 def test_kernels_of_both_modules_are_the_same():
@@ -244,3 +428,17 @@ def test_kernels_of_both_modules_are_the_same():
     # Loops of the others, needed by the compiled ones alone.
     assert names - {"squares", "distances"} == plain
     assert _numba.TILE == _numpy.TILE
+
+
+@BACKENDS
+def test_moments_are_weighted_means_and_covariances(kernel):
+    rng = np.random.default_rng(0)
+    Z, P = rng.normal(size=(70, 3)) + 1e3, rng.random((4, 70))
+    # Few members, of which some hardly count
+    P[1] *= rng.random(70) < 0.2
+    P[2, ::2] *= 1e-40
+    found = kernel.mixture_moments(np.ascontiguousarray(Z.T), P)
+    for weights, size, mean, covariance in zip(P, *found, strict=True):
+        assert_allclose(size, weights.sum())
+        assert_allclose(mean, np.average(Z, axis=0, weights=weights))
+        assert_allclose(covariance, np.cov(Z.T, aweights=weights, ddof=0), rtol=1e-9)

@@ -5,6 +5,7 @@ killed.
 import hashlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -54,7 +55,8 @@ def expected(table):
     import sklearn
 
     with sklearn.config_context(working_memory=1):
-        source = open_source(table / "x.parquet", id="name", drop=["kind"])
+        source = open_source(table / "x.parquet")
+        source = source.only(set(source.columns) - {"name", "kind"})
         return CAKE(3, n_runs=4, random_state=0).fit(source)
 
 
@@ -173,20 +175,16 @@ def test_columns_are_standardised_as_in_memory(table, tmp_path):
 @pytest.mark.parametrize(
     ("more", "what"),
     [
-        (["--separator", ";"], "has no such column; it has name,a,b,c,d,kind"),
-        (["--format", "tsv"], "does not allow --format tsv"),
-        (["--array", "x"], "does not allow --array"),
+        (["--separator", ";"], "there is no such column; it has name,a,b,c,d,kind"),
+        (["--array", "x"], "--array x is not used for csv files"),
         (["--resample", "0.5"], "set --left-out predict"),
         (["--use", "a", "--drop", "a"], "choose one of these"),
-        (["--id", "score"], "has no such column; it has name, a, b, c, d, kind"),
-        (
-            ["--scheduler", "tcp://nowhere:1", "--drop-missing"],
-            "--scheduler does not work with --drop-missing",
-        ),
+        (["--id", "score"], "there is no such column; it has name, a, b, c, d, kind"),
         (["--out", "scores.npy"], r"need a file of type .csv"),
         (["--out", "-"], "cannot be printed; name a file"),
         (["--geometry", "exact"], "needs all points at once"),
         (["--runs", "auto"], "needs all points at once"),
+        (["--device", "cuda"], "is scored on the CPU"),
     ],
 )
 def test_what_blocks_do_not_do_is_refused_in_a_line_or_two(
@@ -198,6 +196,15 @@ def test_what_blocks_do_not_do_is_refused_in_a_line_or_two(
     assert what in done.output
     assert len(done.output.strip().splitlines()) <= 4
     assert not list(tmp_path.iterdir())
+
+
+def test_a_format_that_is_named_is_read_in_blocks(table, tmp_path):
+    shutil.copy(table / "x.csv", tmp_path / "x.data")
+    by_suffix = score(table / "x.csv", *OPTIONS, "--out", tmp_path / "one.csv")
+    by_name = score(tmp_path / "x.data", *OPTIONS, "--format", "csv", "--out", tmp_path / "two.csv")
+    assert by_suffix.exit_code == by_name.exit_code == 0, by_name.output
+    assert "passes over x.data" in by_name.output
+    assert (tmp_path / "one.csv").read_bytes() == (tmp_path / "two.csv").read_bytes()
 
 
 # Missing values
@@ -286,7 +293,7 @@ def test_a_column_without_values_is_set_aside(table, tmp_path, missing):
     frame.to_csv(tmp_path / "x.csv", index=False)
     done = score(tmp_path / "x.csv", *OPTIONS, *missing)
     assert done.exit_code == 0
-    assert "Not clustered: c, it has no values." in done.output
+    assert "Not clustered: c, no values." in done.output
 
 
 PLAIN = ("format", "separator", "header", "array", "use_rep", "impute")
@@ -337,18 +344,6 @@ def test_text_in_blocks_is_turned_into_numbers_and_predicted_so(tmp_path):
     new = ["predict", str(tmp_path / "m"), str(tmp_path / "new.csv"), "--id", "name"]
     CliRunner().invoke(cli, [*new, "--out", str(tmp_path / "p.csv")])
     assert_array_equal(pd.read_csv(tmp_path / "p.csv")["label"], scores["label"][:50])
-
-
-def test_what_many_machines_do_not_read_is_told(tmp_path):
-    path = tmp_path / "x.csv"
-    typed = [path, "-k", "3", "--id", "name", "--scheduler", "tcp://nowhere:1"]
-    plain = shop(100)[["name", "a", "b"]]
-    layouts = {"utf-16": {"encoding": "utf-16"}, "1234.5": {"sep": ";", "decimal": ","}}
-    for told, how in layouts.items():
-        plain.to_csv(path, index=False, **how)
-        done = score(*typed)
-        assert done.exit_code == 2, done.output
-        assert {"utf-16": "UTF-8 text with the names"}.get(told, told) in done.output
 
 
 LAYOUTS = {

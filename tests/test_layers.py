@@ -1,6 +1,8 @@
 """The layers of the package: each imports from those below it, and never from one above."""
 
 import ast
+import subprocess
+import sys
 
 import pytest
 from structure import SOURCE, cycles, imports
@@ -20,7 +22,7 @@ LAYERS = (
         "tables",
         "theory",
     ),
-    ("_notebook", "distances", "files", "fusion", "matching", "report"),
+    ("_balls", "_notebook", "distances", "files", "fusion", "matching", "report"),
     ("consensus", "totals"),
     ("ensemble",),
     ("geometry", "opinions", "persistence", "stability", "summary"),
@@ -32,9 +34,8 @@ LAYERS = (
     ("building", "model_files"),
     ("_fitted",),
     ("baselines", "estimator"),
-    ("cell_data", "null"),
-    ("cell_results", "cell_sweep", "k_profile"),
-    ("anndata",),
+    ("anndata", "null"),
+    ("k_profile",),
     ("displays",),
     ("topics",),
     ("cli",),
@@ -128,3 +129,14 @@ def test_no_module_reads_a_private_attribute_of_another_class(path):
     guarded = {"_init_centroids"}  # scikit-learn's, looked for before it is used
     numba = {"_cache", "_locator_classes"}  # where machine code is kept: Numba has no other way
     assert read - defined - public - guarded - numba == set()
+
+
+def test_importing_cake_leaves_out_what_few_fits_need():
+    code = "import sys; from clustertrust import CAKE; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    loaded = done.stdout.split()
+    assert "clustertrust.scoring.model" in loaded
+    rooms = {name.split(".")[1] for name in loaded if name.startswith("clustertrust.")}
+    assert rooms.isdisjoint({"cli", "displays", "files", "model_files", "report", "streaming"})
+    assert rooms.isdisjoint({"auditing", "null", "tables", "topics"})
+    assert {"dask", "matplotlib", "numba", "polars"}.isdisjoint(loaded)

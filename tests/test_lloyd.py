@@ -240,15 +240,20 @@ def plain_run(X, middle, start, block):
             return labels, centers + middle
 
 
+@pytest.mark.parametrize(("few", "part"), [(0, 8 * _numba.TILE), (4096, 4096)])
 @pytest.mark.parametrize("offset", [0.0, 1e7])
 @pytest.mark.parametrize(("n", "d", "k"), [(1500, 3, 6), (2500, 9, 12), (1100, 1, 4)])
-def test_points_that_are_not_compared_again_would_keep_their_label(n, d, k, offset):
+def test_points_that_are_not_compared_again_would_keep_their_label(
+    n, d, k, offset, few, part, monkeypatch
+):
+    # In step, sums are added up by part; runs one by one add all points in order.
+    monkeypatch.setattr(lloyd, "FEW_POINTS", few)
     # To the bit: a single point with another label would move all centres after it.
     X = offset + np.random.default_rng(d).normal(size=(n, d)).round(2 if offset else 9)
     data = lloyd.prepare_data(X)
     start = data.X[np.random.default_rng(1).permutation(n)[: 3 * k].reshape(3, k)]
     for r, run in lloyd._Batch(data, start, Team(1), 0.0).run(300, 0.0):
-        labels, centers = plain_run(X, data.middle, start[r], 8 * _numba.TILE)
+        labels, centers = plain_run(X, data.middle, start[r], part)
         assert run.n_iter > 9
         assert_array_equal(run.labels, labels)
         assert_array_equal(run.centers, centers)
@@ -331,8 +336,9 @@ def test_steps_of_k_means_plus_plus_equal_plain_ones():
         BLOBS[:300].astype(np.float32),
         DIGITS[:400],
         np.repeat(IRIS[:9], 30, axis=0),
+        1e6 + np.random.default_rng(0).normal(size=(900, 3)),
     ],
-    ids=["iris", "blobs", "float32", "digits", "duplicates"],
+    ids=["iris", "blobs", "float32", "digits", "duplicates", "far from the origin"],
 )
 def test_runs_on_few_points_equal_those_in_step_to_the_bit(X, name, monkeypatch):
     found = {}
@@ -361,7 +367,7 @@ def test_whole_runs_equal_plain_ones():
         sums, counts = np.zeros(start.shape), np.zeros(start.shape[:2], dtype=np.int64)
         labels, steps = np.full((4, 300), -1, dtype=np.int32), np.zeros(4, dtype=np.int64)
         centers, moved = start - data.middle, (data.middle, sums, counts)
-        kernel.lloyd(data._points, moved, 1.0, (0, 3), (5, 1e-3), (centers, labels, steps))
+        kernel.lloyd(data.points, moved, 1.0, (0, 3), (5, 1e-3), (centers, labels, steps))
         chosen, unsure = np.full((2, 7), 11), np.zeros(2, dtype=bool)
         kernel.plus_plus(X, data.middle, data.squares, uniform, chosen, unsure)
         results.append((labels, steps, counts, chosen, unsure, sums, centers))

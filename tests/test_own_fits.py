@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.cluster import SpectralClustering
 from sklearn.datasets import load_iris, load_wine, make_blobs, make_moons
 from sklearn.exceptions import ConvergenceWarning
@@ -94,6 +95,18 @@ def test_ties_among_neighbours_go_to_the_first():
     X = np.repeat(RNG.normal(size=(3, 2)), 20, axis=0)
     labels = spectral_labels(spectral(3), X)
     assert adjusted_rand_score(labels, np.repeat([0, 1, 2], 20)) == 1
+
+
+@pytest.mark.parametrize("k", [2, 3, 4, 6])
+def test_of_more_pieces_than_clusters_the_closest_are_joined(k):
+    middles = np.repeat([0.0, 30, 60, 73, 1000, 1010], 20)
+    X = np.column_stack([middles + RNG.uniform(size=120), RNG.uniform(size=120)])
+    mixed = RNG.permutation(120)
+    labels = spectral_labels(spectral(k), X[mixed])
+    # No two points of one piece are farther apart than pieces are, so this needs no graph.
+    expected = fcluster(linkage(X[mixed], "single"), k, criterion="maxclust")
+    assert adjusted_rand_score(labels, expected) == 1
+    assert labels.max() == k - 1
 
 
 @pytest.mark.parametrize(

@@ -24,9 +24,10 @@ from templates import choose_k, null_reference
 
 import clustertrust
 from clustertrust import CAKE, _mixtures, confidence
-from clustertrust._mixtures import Components, PointsByDifference
+from clustertrust._mixtures import Components
 from clustertrust.displays import ConvergenceDisplay, StabilityGeometryDisplay
 from clustertrust.fusion import FUSIONS, harmonic, refined
+from clustertrust.kernels import _numpy
 from clustertrust.persistence import MISTAKEN, noise_weight, persistence, refine
 from clustertrust.summary import summary_of_confidence
 
@@ -162,12 +163,14 @@ def test_a_step_is_that_of_scikit_learns_mixture():
     )
 
 
-@pytest.mark.parametrize("together", [True, False])
+@pytest.mark.parametrize("how", ["compiled", "plain", "picked"])
 @pytest.mark.parametrize("apart", [0, 3, 200])
-def test_densities_are_those_of_scipy_where_they_count(apart, together, monkeypatch):
-    """Together, in part picked out, and almost none but the own; tight, wide and long clusters."""
-    if not together:
-        monkeypatch.setattr(_mixtures, "TOGETHER", 0)
+def test_densities_are_those_of_scipy_where_they_count(apart, how, monkeypatch):
+    """All, or those that count: in part, and almost none but the own; tight, wide and long ones."""
+    if how == "picked":
+        monkeypatch.setattr(_mixtures, "FEW", 0)
+    if how == "plain":
+        monkeypatch.setattr(_mixtures, "backend", lambda: _numpy)
     rng = np.random.default_rng(apart)
     means = apart * rng.normal(size=(6, 4)) + rng.normal(size=(6, 4))
     roots = rng.normal(size=(6, 4, 4)) * np.array([0.01, 0.1, 1, 1, 3, 9])[:, None, None]
@@ -176,7 +179,8 @@ def test_densities_are_those_of_scipy_where_they_count(apart, together, monkeypa
     Z = np.concatenate(
         [rng.multivariate_normal(m, c, 50) for m, c in zip(means, covariances, strict=True)]
     )
-    joint = Components(shares, means, covariances).densities.log_joint(Z)
+    densities = Components(shares, means, covariances).densities
+    joint = densities.log_joint(Z.T)
     found = joint.logs
     wanted = np.array(
         [
@@ -187,26 +191,10 @@ def test_densities_are_those_of_scipy_where_they_count(apart, together, monkeypa
     counts = wanted > wanted.max(axis=0) - 40
     assert_allclose(found[counts], wanted[counts], rtol=1e-6, atol=1e-6)
     assert (found[~counts] <= wanted[~counts] + 1e-3).all()
-    assert_allclose(joint.total(), logsumexp(wanted, axis=0), rtol=1e-6, atol=1e-6)
-    assert_array_equal(joint.labels(), wanted.argmax(axis=0))
-    assert together or (len(joint.shared) < len(Z)) == (apart == 200)
-    assert (np.isinf(found).mean() > 0.5) == (apart == 200 and not together)
-
-
-def test_moments_of_all_clusters_together_are_those_of_each(monkeypatch):
-    rng = np.random.default_rng(0)
-    Z, P = rng.normal(size=(70, 3)) + 1e3, rng.random((4, 70))
-    # Few members, of which some hardly count
-    P[1] *= rng.random(70) < 0.2
-    P[2, ::2] *= 1e-40
-    together = PointsByDifference(Z).moments(P)
-    for weights, size, mean, covariance in zip(P, *together, strict=True):
-        assert_allclose(size, weights.sum())
-        assert_allclose(mean, np.average(Z, axis=0, weights=weights))
-        assert_allclose(covariance, np.cov(Z.T, aweights=weights, ddof=0), rtol=1e-9)
-    monkeypatch.setattr(_mixtures, "TOGETHER", 0)
-    for one, other in zip(together, PointsByDifference(Z).moments(P), strict=True):
-        assert_allclose(one, other, rtol=1e-12)
+    assert_allclose(joint.total, logsumexp(wanted, axis=0), rtol=1e-6, atol=1e-6)
+    assert_array_equal(joint.labels, wanted.argmax(axis=0))
+    assert_array_equal(densities.labels(Z.T), joint.labels)
+    assert (np.isinf(found).mean() > 0.5) == (apart == 200 and how == "picked")
 
 
 def test_a_wide_cluster_takes_back_what_was_cut_off():

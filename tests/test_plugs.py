@@ -9,7 +9,8 @@ from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV
 
 from clustertrust import CAKE, Metric, ParameterError, Runs, audit, confidence
-from clustertrust.distances.dissimilarity import Centers, cluster_means
+from clustertrust.distances.dissimilarity import Centers
+from clustertrust.distances.moments import cluster_means
 from clustertrust.ensemble.clusterers import CLUSTERERS, Clusterer, FittedRun
 from clustertrust.fusion import Fusion
 from clustertrust.geometry import Centroid, Exact, Geometry, Graph, Kernel, Rms, silhouettes
@@ -155,3 +156,40 @@ def test_the_fit_keeps_the_geometry_it_used_and_leaves_the_given_one_alone():
 def test_each_object_refuses_what_it_would_not_use(options, message):
     with pytest.raises(ParameterError, match=message):
         CAKE(3, **options).fit(X)
+
+
+class Doubled(Centers):
+    """Centres from which all is twice as far, by a way of its own."""
+
+    def map(self, X, reduce):
+        return super().map(X, lambda points, means: reduce(points, 4 * means))
+
+
+class Known(Centers):
+    """Silhouettes that are known beforehand."""
+
+    def silhouettes(self, own=None, X=None, *, training=False):
+        s, nearest = super().silhouettes(own, X, training=training)
+        return s / 2, nearest
+
+
+@pytest.mark.parametrize("kind", [Doubled, Known])
+def test_a_subclass_of_a_dissimilarity_measures_in_its_own_way(kind):
+    class Own(Geometry):
+        name = "own"
+
+        def measure(self, X, cells, ensemble, compute):
+            means, jobs = cluster_means(X, cells), compute.n_jobs
+            return kind(X, cells, centers=means, spread=np.ones(len(means)), root=True, n_jobs=jobs)
+
+    points = np.random.default_rng(0).normal(size=(9000, 2))
+    labels = KMeans(3, n_init=1, random_state=0).fit_predict(points)
+    runs = [labels, np.roll(labels, 1)]
+    s = silhouettes(points, runs, geometry=Own())
+    plain = silhouettes(points, runs, geometry=Blurred(1.0))
+    for jobs in (1, 2):
+        scored = confidence(points, runs, geometry=Own(), n_jobs=jobs)
+        assert_allclose(scored.silhouette_mean, s.mean(axis=1), rtol=1e-12, atol=1e-15)
+    assert np.abs(s - plain).max() > 1e-4
+    if kind is Known:
+        assert np.abs(s).max() <= 0.5

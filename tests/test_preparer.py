@@ -143,6 +143,7 @@ def test_text_and_dates_are_encoded_by_transformers_of_the_user():
     assert names[-6:] == ["since_0", "words_0", "words_1", "words_2", "words_3", "words_4"]
     X = pd.DataFrame(preparer.transform(frame), columns=names)
     assert_allclose(X["since_0"].corr(pd.Series(pd.to_datetime(frame["since"]).dt.hour)), 1)
+    assert_array_equal(preparer.rows_of(frame).X, X[preparer.left_out(frame) == ""])
     assert "Encoded: since, words." in str(preparer.plan_)
     with pytest.raises(ValueError, match="cannot be stored"):
         preparer.to_json()

@@ -130,7 +130,7 @@ def test_a_threshold_moves_points_into_the_core_and_out_of_it_and_nowhere_else(d
     st.floats(0, 1),
     st.sampled_from(["skip", "disagree"]),
     st.sampled_from(["matching", "jaccard"]),
-    st.sampled_from(["clip", "affine"]),
+    st.sampled_from(["clip", "affine", "smooth"]),
     st.sampled_from(["harmonic", "product"]),
 )
 def test_label_score_reason_and_threshold_agree(

@@ -287,7 +287,7 @@ def test_the_most_telling_columns_are_shown(monkeypatch):
 
 
 def test_too_many_points_are_sampled(monkeypatch):
-    monkeypatch.setattr("clustertrust.report.MOST_DRAWN", 100)
+    monkeypatch.setattr("clustertrust.report.material.MOST_DRAWN", 100)
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"label": rng.integers(0, 3, 1000), "score": rng.random(1000)})
     frame.loc[5, "score"] = np.nan

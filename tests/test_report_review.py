@@ -91,7 +91,7 @@ def test_questions_start_with_one_random_order_of_the_scored_points():
 
 
 def test_points_asked_about_are_drawn_among_many(monkeypatch):
-    monkeypatch.setattr("clustertrust.report.MOST_DRAWN", 5000)
+    monkeypatch.setattr("clustertrust.report.material.MOST_DRAWN", 5000)
     scores = np.random.default_rng(0).random(20_000)
     contents = build_report(pd.DataFrame({"label": np.arange(20_000) % 4, "score": scores}))
     drawn = unpack(contents["drawn"])

@@ -302,6 +302,7 @@ def test_a_view_and_the_review_survive_a_reload(visit, used):
     assert page.locator("#listed").inner_text() == before
     assert set(download(page, "#download-table")["flower"])
     page.locator("#review-open").click()
+    settle(page)  # the address is written with the next frame
     page.reload()
     page.wait_for_selector("body.ready")
     assert page.locator("#review").is_visible()

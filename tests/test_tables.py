@@ -99,7 +99,7 @@ def test_a_column_that_misses_most_is_set_aside_unless_asked_for(folder):
     told = run("score", "x.csv", *FAST, "--json")
     plan = TablePlan.from_json(json.loads(told.stdout)["plan"])
     assert uses(plan)["budget"] == "ignored"
-    assert "more than half of its values are missing" in plan.summary()
+    assert "more than half of the values are missing" in plan.summary()
     result = run("score", "x.csv", *FAST, "--impute", "mean")
     assert "Note: More than 5% of the values are missing in budget (92%)" in result.stderr
 

@@ -86,10 +86,10 @@ def test_halves_of_a_topic_are_merged_and_others_are_not():
     X = CENTERS[true] + rng.normal(scale=0.5, size=(400, 12))
     X[:100, -1] += rng.normal(size=100)  # a topic that is long, and cut across
     along = X[:100, -1]
-    halved = np.r_[np.where(along > np.median(along), 0, 7), true[100:]]
+    halved = np.r_[np.where(along > np.median(along), 7, 0), true[100:]]
     docs = [""] * 400
-    (merged,) = topics.score(StandIn(halved), docs, X, random_state=0).merges()
-    assert sorted(merged) == [0, 7]
+    assert halved[0] == 7  # the higher number comes first in the list
+    assert topics.score(StandIn(halved), docs, X, random_state=0).merges() == [[0, 7]]
     assert topics.score(StandIn(true), docs, X, random_state=0).merges() == []
 
 
@@ -155,7 +155,9 @@ def test_pictures_and_page(scored, tmp_path):
     assert "3 of 4 topics" in rivals.note_.get_text()
     own = scored.audit.evidence[GIVEN == 0].mean(axis=0)
     every = scored.plot_rivals(ax=figure.add_subplot())
-    assert every.shares[0, 1:] == pytest.approx(own[1:])
+    assert scored.audit.label_names.tolist() == [0, 3, 1, 2]  # as they first appear
+    assert every.names == [f"{topic}_word_other" for topic in range(4)]
+    assert every.shares[0, [3, 1, 2]] == pytest.approx(own[1:])
     runs = Ensemble.from_labels([[0, 0, 1, -1], [0, 1, 2, 2]])
     counted = scored.plot_counts(runs, ax=axes[3])
     assert (counted.counts.tolist(), counted.outliers.tolist()) == ([2, 3], [0.25, 0.0])

@@ -264,7 +264,7 @@ def test_the_command_says_what_is_noise_and_takes_another_rule(folder, library):
 @pytest.mark.parametrize(
     ("typed", "code", "told"),
     [
-        (["--labels-column", "nobody"], 1, "plain.csv has no such column; it has sepal_length"),
+        (["--labels-column", "nobody"], 1, "there is no such column; it has sepal_length"),
         (["--labels-column", "sepal_width", "-k", "3"], 2, "leave out -k."),
         (
             ["--labels", "mine.csv", "--agreement", "jaccard"],
@@ -325,7 +325,7 @@ def test_how_the_data_are_read_can_be_said(folder, library):
 def test_columns_are_found_or_named(folder, library):
     told = run("score", "iris.csv", *FAST, "--out", "found.csv").stdout
     assert "Names the rows: flower." in told
-    assert "Not clustered: species, all its values are 's'." in told
+    assert "Not clustered: species, all values are 's'." in told
     assert_array_equal(read_table("found.csv").data["score"], library.scores_)
     run("score", "iris.csv", *FAST, "--drop", "flower,species", "--out", "a.csv")
     run("score", "iris.csv", *FAST, "--use", ",".join(NAMES), "--out", "b.csv")
@@ -412,9 +412,9 @@ def test_missing_values_become_the_mean(holes):
     )
     pd.read_csv("holes.csv").assign(petal_width=np.nan).to_csv("empty.csv", index=False)
     told = run("score", "empty.csv", *FAST, "--id", "flower", "--impute", "mean").stdout
-    assert "Not clustered: petal_width, it has no values." in told
+    assert "Not clustered: petal_width, no values." in told
     told = run("score", "empty.csv", *FAST, "--use", "petal_width,petal_length", code=1).stderr
-    assert "--use petal_width: it is empty, it has no values, and cannot be used." in told
+    assert "--use petal_width: it is empty, no values, and cannot be used." in told
 
 
 def test_no_row_may_be_complete(folder):

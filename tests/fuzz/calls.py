@@ -588,9 +588,6 @@ def _filing(v: Valid) -> dict[str, Any]:
             _open,
             lambda: {
                 "X": Path("source.csv"),
-                "id": None,
-                "use": ["b"],
-                "drop": (),
                 "reading": Reading(separator=","),
             },
         ),
