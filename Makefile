@@ -2,7 +2,7 @@
 PYTHON ?= python3
 SECONDS ?= 3600
 TASKS := demo test lint test-full test-plain test-lowest test-pre test-without-numba test-sdist test-neighbours test-types \
-	test-portable test-faults test-gpu chromium build check-files docs bench bench-full reproduce reproduce-all hashes constraints clean
+	test-portable test-faults test-gpu test-emulated chromium build check-files docs bench bench-full reproduce reproduce-all hashes constraints clean
 
 .PHONY: $(TASKS) test-fuzz
 

@@ -283,8 +283,16 @@ def test_faults():
 @task
 def test_gpu():
     """The tests of the GPU, with a Python that has CuPy."""
-    words = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "gpu", "tests/test_gpu.py")
+    files = ("tests/test_gpu.py", "tests/test_gpu_dask.py")
+    words = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "gpu", *files)
     run(sys.executable, *words, PYTHONPATH="src")
+
+
+@task
+def test_emulated():
+    """The tests of the GPU with its CUDA sources compiled for the CPU; needs g++."""
+    files = ("tests/test_gpu.py", "tests/test_gpu_dask.py")
+    pytest(full(), "-q", *files, CLUSTERTRUST_EMULATE_CUDA="1")
 
 
 @task

@@ -1,4 +1,4 @@
-"""Blood cells: their types, and scores by straight distances and along their own graph.
+"""Blood cells: their types, and scores by straight distances and with their own graph.
 
 Run from a checkout: `python examples/plot_cells.py` writes `docs/images/cells.png` and prints how
 many cells each score calls isolated. It needs scanpy, whose data these are.
@@ -19,7 +19,7 @@ from clustertrust.displays import score_colors
 
 DOCS = Path(__file__).parent.parent / "docs"
 RUNS = 20
-WAYS = {"straight distances": {"use_rep": "X_pca"}, "along the graph": {}}
+WAYS = {"straight distances": {"use_rep": "X_pca"}, "with the graph": {}}
 
 
 def main() -> None:
