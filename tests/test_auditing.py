@@ -1,7 +1,7 @@
 """Audits of one given labelling, against slow plain versions that share no code with ours."""
 
 import itertools
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pandas as pd
@@ -981,3 +981,16 @@ def test_trees_are_those_of_the_forest():
     ours = _Trees(7).fit(X[::2], y[::2]).predict_proba(X[1::2])
     theirs = ExtraTreesClassifier(TREES, random_state=7).fit(X[::2], y[::2])
     assert_array_equal(ours, theirs.predict_proba(X[1::2]))
+
+
+def test_the_summary_says_where_no_given_cluster_holds_together():
+    X, y = make_blobs(60, centers=[[0, 0], [9, 9]], random_state=0)
+    whole = audit(X, y, random_state=0)
+    said = "these labels look no better than random ones"
+    assert said not in whole.summary()
+    nowhere = np.full_like(whole.partners, -1)
+    dissolved = np.full_like(whole.outcomes, VERDICTS.index("dissolved"))
+    gone = replace(whole, outcomes=dissolved, partners=nowhere, probabilities=None)
+    assert said in gone.summary()
+    dissolved[:, 0] = VERDICTS.index("kept together")
+    assert said not in replace(gone, outcomes=dissolved).summary()

@@ -27,6 +27,11 @@ from clustertrust.results import Confidence
 LEAD = 0.475
 # Leads of the labels that are surely wrong, and of those that may be.
 SURE, DOUBTFUL = 0.8, 0.2
+# Where every given cluster is dissolved
+NO_BETTER = (
+    "No given cluster holds together: these labels look no better than random ones, and core means "
+    "little here."
+)
 
 
 class WrongLabels(NamedTuple):
@@ -167,6 +172,8 @@ class Audit(Confidence):
         table = self.clusters()[["points", "issues"]].astype(str)
         table["verdict"] = [str(verdict) for verdict in self.verdicts]
         wrong = f"Labels that look wrong: {self.wrong_labels}"
+        if all(verdict.verdict == VERDICTS[DISSOLVED] for verdict in self.verdicts):
+            wrong += f"\n{NO_BETTER}"
         return f"{wrong}\n\nVerdicts on the given clusters\n{table.to_string()}"
 
     def _repr_html_(self) -> str | None:
