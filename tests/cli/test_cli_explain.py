@@ -66,6 +66,20 @@ def test_categories_are_compared_too_and_clusters_have_names(scored):
         assert problem in run(*typed, code=1).stderr
 
 
+def test_names_that_were_found_and_not_given_match_the_rows_too(scored):
+    table = pd.read_csv("data.csv").drop(columns="kind")
+    table.to_csv("found.csv", index=False)
+    said = run("score", "found.csv", "-k", "3", "--runs", "4", "--seed", "0", "--out", "out.csv")
+    assert "Names the rows: flower." in said.stdout
+    row = pd.read_csv("out.csv", index_col="flower").loc["f52"]
+    table[::-1].to_csv("reversed.csv", index=False)
+    printed = run("explain", "reversed.csv", "out.csv", "f52").stdout
+    assert f"Row f52: cluster {row['label']}, score {row['score']:.3f} ± " in printed
+    table.assign(flower=[*NAMES[:-1], "other"]).to_csv("others.csv", index=False)
+    failed = run("explain", "others.csv", "out.csv", "f52", code=1).stderr
+    assert "out.csv has no scores for 1 rows of others.csv, such as 'other'" in failed
+
+
 def test_a_row_by_its_number(scored):
     printed = run("explain", "data.csv", "numbered.csv", "52").stdout
     assert printed.split("\n")[1].startswith("Row 52: cluster")

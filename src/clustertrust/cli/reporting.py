@@ -37,9 +37,12 @@ def read_scored_points(
     scores.
     """
     points = read_points(data, columns)
-    table = _read_scores(scores, columns.id)
+    detected = None if points.plan is None else points.plan.id
+    id = columns.id or detected
+    table = _read_scores(scores, id)
     places = np.arange(len(table))
-    if columns.id is not None:
+    # A file of scores may lack the names that the table was found to have.
+    if columns.id is not None or (id and table.index.name in (beside_results(id), id)):
         # Raises if names occur twice.
         by_name = _by_name(table, points.ids, scores, data)
         places = table.index.map(str).get_indexer(points.ids.map(str))
@@ -49,7 +52,7 @@ def read_scored_points(
             f"{scores} has {len(table)} rows and {data} has {len(points.ids)}; give the data that "
             "were scored, or name the column that both have with --id."
         )
-    elif points.plan is not None and points.plan.id:
+    elif detected:
         table = table.set_axis(points.ids, axis=0)
     return points, table, places
 
