@@ -9,6 +9,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import click
 import numpy as np
 import pandas as pd
 import pytest
@@ -197,6 +198,12 @@ def test_help_reads_the_librarys_tables(folder):
         assert option in text
     assert "_CLUSTERTRUST_COMPLETE=bash_source" in run().stdout
     assert run("--version").stdout == f"clustertrust {clustertrust.__version__}\n"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_each_command_has_the_short_help_option_by_itself(command):
+    context = click.Context(COMMANDS[command], **COMMANDS[command].context_settings)
+    assert context.help_option_names == ["-h", "--help"]
 
 
 def test_demo(folder):

@@ -35,6 +35,7 @@ GRACE = 3.0
 # Bytes of addresses that NumPy, SciPy and numba take when they are loaded, and some.
 LEAST_ADDRESSES = 1000 << 20
 EXPECTED = (ValueError, TypeError, OSError, ImportError, RuntimeError, MemoryError)
+HELP = {"help_option_names": ["-h", "--help"]}
 
 
 # What people type, and what does that.
@@ -202,7 +203,7 @@ def _version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
 @click.group(
     cls=Commands,
     invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=HELP,
     epilog="""\b
     clustertrust demo
     clustertrust score data.csv -k 3 --out scores.csv --report report.html
@@ -234,6 +235,8 @@ def cli(ctx: click.Context) -> None:
 
 
 for command in COMMANDS.values():
+    # Click keeps the option that it makes first, whether or not the group is around by then.
+    command.context_settings.update(HELP)
     cli.add_command(command)
 
 
