@@ -31,9 +31,10 @@ from clustertrust.auditing.record import Audit
 from clustertrust.auditing.votes import (
     count,
     margin_of,
+    pool,
     smoothed,
     standard_errors,
-    weight_of,
+    weights_of,
 )
 from clustertrust.cells import meet
 from clustertrust.consensus import runner_up
@@ -141,9 +142,9 @@ def audit(
     scoring = scoring.on(resolve_device(device, X))
     X = to_host(X)
     labelling = read_labelling(X, labels)
-    votes = None
+    opinions = []
     if pred_probs is not None:
-        votes = check_probabilities(X, pred_probs, len(labelling.labels), labelling.names)
+        opinions = [check_probabilities(X, pred_probs, len(labelling.labels), labelling.names)]
     points = scoring.check_points(X, len(labelling.labels))
     is_used = pred_probs is not None or _takes_classifier(classifier, scoring)
     recipe = recipe_of(clusterer, labelling.k, scoring, verbose)
@@ -156,13 +157,14 @@ def audit(
     propagated = propagate_all(points, labelling, by_kind[False], scoring)
     made = {True: iter(clustered), False: iter(propagated.runs)}
     runs = [next(made[is_clustered]) for is_clustered in clusters]
-    if votes is None and is_used:
-        codes, k = labelling.labels, labelling.k
-        votes = cross_validate(points, codes, k, classifier, seeds[0], scoring.compute.n_jobs)
+    codes, k = labelling.labels, labelling.k
+    if is_used and not opinions:
+        opinions = cross_validate(points, codes, k, classifier, seeds[0], scoring.compute.n_jobs)
     plain = points if has_plain_points(scoring) else None
-    outcomes, partners = reconsider(plain, labelling, propagated, votes, seeds[0])
+    pooled = pool(opinions, codes) if opinions else None
+    outcomes, partners = reconsider(plain, labelling, propagated, pooled, seeds[0])
     return Audit(
-        **_score(points, labelling, runs, scoring, votes),
+        **_score(points, labelling, runs, scoring, opinions),
         classifier=name_of(classifier, pred_probs) if is_used else None,
         reference_run=0,
         n_runs=n_runs,
@@ -194,9 +196,9 @@ def _score(
     labelling: Labelling,
     runs: list[Run],
     scoring: Scoring,
-    probabilities: Floats | None,
+    opinions: list[Floats],
 ) -> dict[str, Any]:
-    """Return the fields of `Audit` that come from runs, given clusters and the classifier."""
+    """Return the fields of `Audit` that come from runs, given clusters and classifiers."""
     labels, k = labelling.labels, labelling.k
     ballot = count(np.column_stack([run.labels for run in runs]), labels, k)
     alone = Ensemble(labels[:, None].astype(np.int32), (labelling.names,))
@@ -207,9 +209,10 @@ def _score(
     g = NORMALIZATIONS[scoring.normalization](s, std)
     parts = fit_components(X, labels, scoring).of(X, labels)
     unlabelled = labels < 0
-    weight, classified = 0.0, np.zeros(len(labels))
-    if probabilities is not None:
-        weight = weight_of(probabilities, ballot.votes, labels)
+    probabilities, weight, classified = None, 0.0, np.zeros(len(labels))
+    if opinions:
+        probabilities = pool(opinions, labels)
+        weight = float(weights_of([*opinions, ballot.votes], labels)[:-1].sum())
         classified = (1 + margin_of(probabilities, labels)) / 2
 
     def fuse(c: Floats) -> Floats:

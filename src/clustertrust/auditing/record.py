@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, Self
 
@@ -24,7 +24,7 @@ from clustertrust.records import load_record, save_record
 from clustertrust.results import Confidence
 
 # A label is an issue where another one leads it by more than this, in votes of runs and classifier.
-LEAD = 0.475
+LEAD = 0.45
 # Leads of the labels that are surely wrong, and of those that may be.
 SURE, DOUBTFUL = 0.8, 0.2
 # Where every given cluster is dissolved
@@ -79,6 +79,13 @@ class Audit(Confidence):
         parts = "scores, suggested, verdicts, to_frame(), …"
         return f"<Audit: {sizes}, {self.geometry_method} silhouettes; {parts}>"
 
+    def compute(self, rows: slice = slice(None)) -> Self:
+        """Return the record, or some of its `rows`."""
+        some = super().compute(rows)
+        if self.probabilities is None:
+            return some
+        return replace(some, probabilities=self.probabilities[rows])
+
     @property
     def evidence(self) -> Floats:
         """(n, k) the votes of the runs and the probabilities of the classifier, averaged.
@@ -123,7 +130,7 @@ class Audit(Confidence):
     def issues(self) -> Bools:
         """(n,) the labels that look wrong; `suggested` says what they should be.
 
-        Another label leads by more than 0.475 in the votes of runs and classifier. The only point
+        Another label leads by more than 0.45 in the votes of runs and classifier. The only point
         of a label is never one: nothing else could vote for it.
         """
         return self._led_by(LEAD)
