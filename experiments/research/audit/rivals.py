@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
+from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,7 @@ from experiments.research.audit.votes import (
 KEYS = ["purpose", "dataset", "kind", "share"]
 UNSEEN, FURTHER = "unseen", "further"
 # Shares of errors on the further sets
-SHARES = (0.05, 0.1)
+SHARES = (FLAGGED_AT, 0.1)
 NAMES = {
     "trees": "extra trees",
     "forest": "forest",
@@ -63,7 +64,7 @@ def of_cleanlab(shares: Floats, given: Labels) -> tuple[Floats, Floats]:
     from cleanlab.filter import find_label_issues
     from cleanlab.rank import get_label_quality_scores
 
-    return get_label_quality_scores(given, shares), find_label_issues(given, shares)
+    return get_label_quality_scores(given, shares), find_label_issues(given, shares, n_jobs=1)
 
 
 def of_datalab(X: Floats, given: Labels, shares: Floats | None) -> tuple[Floats, Floats] | None:
@@ -74,7 +75,10 @@ def of_datalab(X: Floats, given: Labels, shares: Floats | None) -> tuple[Floats,
     from cleanlab import Datalab
 
     lab = Datalab(data={"label": given}, label_name="label", task="classification", verbosity=0)
-    lab.find_issues(pred_probs=shares, features=X, issue_types={"label": {}})
+    # In this process: one of many starts takes longer than the work.
+    alone = {"find_label_issues_kwargs": {"n_jobs": 1}}
+    wanted = {"label": {"clean_learning_kwargs": alone}}
+    lab.find_issues(pred_probs=shares, features=X, issue_types=wanted)
     try:
         found = lab.get_issues("label")
     except ValueError:  # no result, since a check within failed
@@ -143,13 +147,16 @@ def to_measure(*, full: bool) -> list[Condition]:
     """
     judged = [one for one in conditions(full=full) if one.purpose == "judged"]
     names = [*unseen.TABLES, *unseen.DRAWN] if full else list(unseen.DRAWN)[:1]
-    sets = [(UNSEEN, name, (FLAGGED_AT,)) for name in names]
-    sets += [(FURTHER, name, SHARES) for name in (further.FURTHER if full else ["shares"])]
-    return judged + [
-        Condition(purpose, name, *planted)
-        for purpose, name, shares in sets
-        for planted in [("clean", 0.0), *((kind, share) for kind in KINDS for share in shares)]
+    sets = [(UNSEEN, name) for name in names]
+    sets += [(FURTHER, name) for name in (further.FURTHER if full else ["shares"])]
+    kinds = [("clean", 0.0), *((kind, FLAGGED_AT) for kind in KINDS)]
+    more = [
+        Condition(FURTHER, name, kind, SHARES[1])
+        for purpose, name in sets
+        for kind in KINDS
+        if purpose == FURTHER
     ]
+    return [*judged, *(Condition(*named, *planted) for named in sets for planted in kinds), *more]
 
 
 def measured(out: Path, *, full: bool, jobs: int, again: bool) -> pd.DataFrame:
@@ -161,13 +168,13 @@ def measured(out: Path, *, full: bool, jobs: int, again: bool) -> pd.DataFrame:
     seen = [one for one in to_measure(full=full) if one.purpose == UNSEEN] if again else []
     # Processes share the cores; started anew, since threads of ours may run in this one
     os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    with get_context("spawn").Pool(jobs) as pool:
+    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
         if seen:
-            new = pd.DataFrame([row for part in pool.imap(measure_ours, seen) for row in part])
+            new = pd.DataFrame([row for part in pool.map(measure_ours, seen) for row in part])
             old = (rows["purpose"] == UNSEEN) & (rows["signal"] == OURS)
             rows = pd.concat([new, rows[~old]], ignore_index=True)[rows.columns]
             write(path, rows.to_csv(index=False, float_format="%.6g"))
-        for part in pool.imap(measure, wanted):
+        for part in pool.map(measure, wanted):
             rows = pd.concat([rows, pd.DataFrame(part)], ignore_index=True)
             write(path, rows.to_csv(index=False, float_format="%.6g"))
             print(*part[0].values(), file=sys.stderr, flush=True)
