@@ -1078,7 +1078,7 @@ def test_the_summary_says_where_no_given_cluster_holds_together():
     assert said not in whole.summary()
     nowhere = np.full_like(whole.partners, -1)
     dissolved = np.full_like(whole.outcomes, VERDICTS.index("dissolved"))
-    gone = replace(whole, outcomes=dissolved, partners=nowhere, probabilities=None)
+    gone = replace(whole, outcomes=dissolved, partners=nowhere, recognised=None)
     assert said in gone.summary()
     dissolved[:, 0] = VERDICTS.index("kept together")
     assert said not in replace(gone, outcomes=dissolved).summary()

@@ -28,6 +28,7 @@ from clustertrust.auditing.perturbing import (
     recipe_of,
 )
 from clustertrust.auditing.record import Audit
+from clustertrust.auditing.verdicts import recognised
 from clustertrust.auditing.votes import (
     count,
     margin_of,
@@ -161,11 +162,13 @@ def audit(
     if is_used and not opinions:
         opinions = cross_validate(points, codes, k, classifier, seeds[0], scoring.compute.n_jobs)
     plain = points if has_plain_points(scoring) else None
-    pooled = pool(opinions, codes) if opinions else None
-    outcomes, partners = reconsider(plain, labelling, propagated, pooled, seeds[0])
+    # The rules of verdicts were chosen with the trees alone, the first.
+    first = opinions[0] if opinions else None
+    outcomes, partners = reconsider(plain, labelling, propagated, first, seeds[0])
     return Audit(
         **_score(points, labelling, runs, scoring, opinions),
         classifier=name_of(classifier, pred_probs) if is_used else None,
+        recognised=None if first is None else recognised(first, codes),
         reference_run=0,
         n_runs=n_runs,
         agreement="given",

@@ -16,7 +16,6 @@ from clustertrust.auditing.verdicts import (
     MERGED,
     VERDICTS,
     Verdict,
-    recognised,
     verdicts_of,
 )
 from clustertrust.auditing.votes import margin_of
@@ -65,6 +64,8 @@ class Audit(Confidence):
         not seen the point; None where there was none
     classifier : what made them; None likewise
     classifier_weight : its weight in scores and suggestions; the runs have the rest
+    recognised : (k,) whether a classifier (of the default ones the trees) sees more in each cluster
+        than chance, so that it is not dissolved; None without one
     """
 
     outcomes: Annotated[Ints, "i V k"]
@@ -72,6 +73,7 @@ class Audit(Confidence):
     probabilities: Annotated[Floats, "f n k"] | None = None
     classifier: str | None = None
     classifier_weight: float = 0.0
+    recognised: Annotated[Bools, "b k"] | None = None
 
     def __repr__(self) -> str:
         """Return one line: all arrays would fill a screen."""
@@ -153,10 +155,8 @@ class Audit(Confidence):
     def verdicts(self) -> tuple[Verdict, ...]:
         """The verdict on each given cluster, in the order of `label_names`."""
         sizes = np.bincount(self.labels[self.labels >= 0], minlength=len(self.label_names))
-        names, known = self.label_names.tolist(), None
-        if self.probabilities is not None:
-            known = recognised(self.probabilities, self.labels)
-        return verdicts_of(self.outcomes, self.partners, sizes, names, known)
+        names = self.label_names.tolist()
+        return verdicts_of(self.outcomes, self.partners, sizes, names, self.recognised)
 
     def clusters(self) -> pd.DataFrame:
         """Return one row per given cluster: points, mean score, issues, verdict and others."""
