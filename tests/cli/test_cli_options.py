@@ -204,7 +204,7 @@ def test_the_command_takes_probabilities(folder, library):
     run(*typed, "--out", "s.csv")
     expected = audited(library.labels_, pred_probs=shares)
     assert_array_equal(read_table("s.csv").data["score"], expected.scores)
-    assert "takes the place of trees" in run(*typed, "--classifier", "auto", code=2).stderr
+    assert "takes the place of classifiers" in run(*typed, "--classifier", "auto", code=2).stderr
     shares[:9].to_csv("P.csv", index=False)
     assert "must be a table with 150 rows" in run(*typed, code=1).stderr
 

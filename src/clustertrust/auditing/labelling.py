@@ -75,9 +75,10 @@ def audit(
     neighbours among them, without its own label. One of four clusters 80 % of the points into the
     given number of clusters, and its clusters are matched to the given ones. Stability is the share
     of runs that agree with the given label; geometry is the point's silhouette among the given
-    clusters. A classifier that has not seen the point's label votes too: its margin, the
+    clusters. Classifiers that have not seen the point's label vote too: their margin, the
     probability of the given label less the largest other, is averaged with what the runs and
-    geometry give. The weights follow from how many of the given labels each side gets wrong.
+    geometry give. The weights follow from how many of the given labels each of them, and the runs,
+    get wrong.
 
     Parameters
     ----------
@@ -92,8 +93,9 @@ def audit(
         None: "kmeans" for points and the Euclidean metric; otherwise all runs propagate labels.
     classifier : "auto", scikit-learn classifier or None
         It is cross-validated on five random folds, with about as many points of each label in
-        each. "auto": extra trees for points with coordinates, and none for distances, graphs and
-        tables with categories. None: runs and geometry alone.
+        each. "auto": for points with coordinates extra trees, logistic regression, and logistic
+        regression of the nearness to 100 of the points; none for distances, graphs and tables with
+        categories. None: runs and geometry alone.
     pred_probs : (n, k) array or frame, optional
         Your own probabilities of the labels, from a model that has not seen the point, in place of
         `classifier`. The columns of an array are in the sorted order of the labels, as in cleanlab;

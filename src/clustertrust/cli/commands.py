@@ -87,9 +87,9 @@ def _score(request: ScoreRequest) -> None:
 def audit(request: AuditRequest) -> None:
     """Score how much each label in a column of DATA can be trusted, and flag those that look wrong.
 
-    Runs propagate the labels of neighbours and cluster the rows again; trees that have not seen a
-    row's label predict it. Each row gets a score, a suggested label, and whether the given one
-    looks wrong (the column issue); each label gets a verdict: kept together, split, merged with
+    Runs propagate the labels of neighbours and cluster the rows again; classifiers that have not
+    seen a row's label predict it. Each row gets a score, a suggested label, and whether the given
+    one looks wrong (the column issue); each label gets a verdict: kept together, split, merged with
     another, dissolved or unclear. DATA is read as in `clustertrust score`, and never overwritten.
     """
     _score(request)

@@ -223,12 +223,12 @@ class AuditRequest(ScoreRequest):
     )
     labels_column: str | None = option("The column of DATA that holds the labels.", metavar="COL")
     classifier: str = one_of(
-        "Whether trees that have not seen a row's label vote on it. auto: if rows have "
+        "Whether classifiers that have not seen a row's label vote on it. auto: if rows have "
         "coordinates.",
         ["auto", "none"],
     )
     pred_probs: str | None = option(
-        "Your own out-of-sample probabilities, in place of trees: a table with one column named "
+        "Your own out-of-sample probabilities, in place of theirs: a table with one column named "
         "after each label.",
         type=STORED,
         metavar="FILE",
@@ -245,7 +245,7 @@ class AuditRequest(ScoreRequest):
                 "with --labels."
             )
         if self.pred_probs is not None:
-            self.refuse(("classifier",), "--pred-probs takes the place of trees")
+            self.refuse(("classifier",), "--pred-probs takes the place of classifiers")
         return super().checked()
 
 
