@@ -8,8 +8,11 @@ these need.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -200,6 +203,39 @@ def judged(condition: Condition, held: Held) -> list[dict[str, Any]]:
     return rows
 
 
+def all_conditions() -> list[Condition]:
+    """Each set with clean labels, and with errors of both kinds."""
+    return [
+        Condition(source, name, *one)
+        for source, names in SOURCES.items()
+        for name in names
+        for one in PLANTED
+    ]
+
+
+def path_of(condition: Condition, kept: Path) -> Path:
+    """The file of a condition."""
+    return kept / f"{'_'.join(map(str, condition)).replace(' ', '-')}.npz"
+
+
+def kept_conditions(kept: Path) -> Iterator[Held]:
+    """What was measured in each condition."""
+    for condition in all_conditions():
+        with np.load(path_of(condition, kept)) as held:
+            yield dict(held)
+
+
+def figures(condition: Condition, kept: Path) -> list[dict[str, Any]]:
+    """The figures of one condition, from the file in `kept` if there is one."""
+    data.find_data()
+    path = path_of(condition, kept)
+    if not path.exists():
+        np.savez(path, **measure(condition))
+        print(*condition, file=sys.stderr, flush=True)
+    with np.load(path) as held:
+        return judged(condition, dict(held))
+
+
 def by_set(rows: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:
     """AUROC by set and mix, and the best rival's."""
     keys = ["purpose", "dataset"]
@@ -277,18 +313,16 @@ def main() -> None:
         description=(__doc__ or "").split("\n", maxsplit=1)[0],
     )
     parser.add_argument("folder", type=Path, help="keeps the probabilities")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
     chosen = parser.parse_args()
-    data.find_data()
     chosen.folder.mkdir(exist_ok=True)
-    rows = []
-    for source, names in SOURCES.items():
-        for condition in [Condition(source, name, *one) for name in names for one in PLANTED]:
-            path = chosen.folder / f"{'_'.join(map(str, condition)).replace(' ', '-')}.npz"
-            if not path.exists():
-                np.savez(path, **measure(condition))
-                print(*condition, file=sys.stderr, flush=True)
-            with np.load(path) as held:
-                rows += judged(condition, dict(held))
+    # Processes share the cores; started anew, since threads of ours may run in this one
+    os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    with get_context("spawn").Pool(chosen.jobs) as processes:
+        of_each = processes.imap(
+            partial(figures, kept=chosen.folder), all_conditions(), chunksize=1
+        )
+        rows = [row for part in of_each for row in part]
     table = pd.DataFrame(rows)
     out = folder("audit")
     write(out / "audit_mixes.csv", table.to_csv(index=False, float_format="%.6g"))
