@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from queue import SimpleQueue
 from typing import Any, TypeVar
 
 import joblib
@@ -19,7 +20,7 @@ from joblib.parallel import SequentialBackend, ThreadingBackend
 from threadpoolctl import ThreadpoolController
 
 from clustertrust._errors import ParameterError
-from clustertrust._types import Result
+from clustertrust._types import Ints, Result
 
 Part = TypeVar("Part")
 
@@ -149,6 +150,64 @@ class Team:
             for future in [self._pool.submit(work) for _ in range(workers)]:
                 future.result()
 
+    def map(self, function: Callable[[Part], Result], parts: Sequence[Part]) -> list[Result]:
+        """Return function(part) for each part, in order."""
+        out: list[Any] = [None] * len(parts)
+
+        def work(i: int) -> None:
+            out[i] = function(parts[i])
+
+        self.run(work, range(len(parts)))
+        return out
+
+    def shares(self, n: int) -> list[slice]:
+        """Cut range(n) into a few slices for each thread, so that no thread waits long at the end.
+
+        For parts that take long enough to be worth a call of their own, use `run` alone.
+        """
+        size = -(-n // (2 * self._threads))
+        return [slice(low, low + size) for low in range(0, n, size)]
+
+    def run_in_order(self, function: Callable[[int], Any], parts: Sequence[Sequence[int]]) -> None:
+        """Call function(i) for each part i; parts that have an item in common go one by one, in
+        order.
+
+        No thread waits for parts that have nothing to do with the next one.
+        """
+        if self._pool is None or len(parts) < 2:
+            self.run(function, range(len(parts)))
+            return
+        waits, after = _dependencies(parts)
+        ready: SimpleQueue[int | None] = SimpleQueue()
+        lock, left = threading.Lock(), len(parts)
+        for i in np.flatnonzero(waits == 0):
+            ready.put(int(i))
+
+        def work() -> None:
+            nonlocal left
+            try:
+                while (i := ready.get()) is not None:
+                    function(i)
+                    with lock:
+                        left -= 1
+                        for following in after[i]:
+                            waits[following] -= 1
+                            if waits[following] == 0:
+                                ready.put(following)
+                        if left == 0:
+                            break
+            finally:
+                # All is done, or something failed: the next thread ends, and tells the one after.
+                ready.put(None)
+
+        futures = [self._pool.submit(work) for _ in range(min(self._threads, len(parts)))]
+        try:
+            for future in futures:
+                future.result()
+        except BaseException:
+            ready.put(None)  # also where the caller was interrupted
+            raise
+
     def full(self, shape: tuple[int, int], value: float, dtype: Any = None) -> Any:
         """Return `np.full`, whose memory is handed over by the system to all threads at once."""
         out = np.empty(shape, dtype=dtype)
@@ -158,6 +217,22 @@ class Team:
 
         self.run(fill, [slice(low, low + _COLUMNS) for low in range(0, shape[1], _COLUMNS)])
         return out
+
+
+def _dependencies(parts: Sequence[Sequence[int]]) -> tuple[Ints, list[list[int]]]:
+    """For parts that are taken in order: for how many others each one waits, and who waits for it.
+
+    It waits for the last one before it of each of its items.
+    """
+    waits = np.zeros(len(parts), dtype=np.int64)
+    after: list[list[int]] = [[] for _ in parts]
+    last: dict[int, int] = {}
+    for i, part in enumerate(parts):
+        for before in {last[item] for item in part if item in last}:
+            after[before].append(i)
+            waits[i] += 1
+        last.update(dict.fromkeys(part, i))
+    return waits, after
 
 
 def run_blocks(function: Callable[[Part], None], parts: Iterable[Part], threads: int) -> None:
