@@ -20,9 +20,10 @@ from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from clustertrust import confidence
+from clustertrust._caught import collected_warnings
 from clustertrust._parallel import (
+    Order,
     Team,
-    collected_warnings,
     map_blocks,
     one_thread,
     run_blocks,
@@ -323,7 +324,7 @@ def test_parts_with_an_item_in_common_go_in_order(parts, threads):
         ended[i] = len(begun) + len(ended)
 
     with Team(threads) as team:
-        team.run_in_order(work, parts)
+        team.run_in_order(work, Order.of(parts))
     assert sorted(ended) == list(range(len(parts)))
     for i, j in itertools.combinations(range(len(parts)), 2):
         assert not set(parts[i]) & set(parts[j]) or ended[i] < begun[j]
@@ -340,14 +341,15 @@ def test_an_error_ends_work_in_order(threads):
             raise ValueError("stop")
 
     with Team(threads) as team, pytest.raises(ValueError, match="stop"):
-        team.run_in_order(work, [(i % 3,) for i in range(300)])
+        team.run_in_order(work, Order.of([(i % 3,) for i in range(300)]))
     assert len(done) < 30
 
 
 def test_threads_work_side_by_side_on_parts_that_share_nothing():
     meeting = threading.Barrier(3, timeout=20)
     with Team(3) as team:
-        team.run_in_order(lambda i: meeting.wait() if i < 3 else None, [(0,), (1,), (2,), (0,)])
+        order = Order.of([(0,), (1,), (2,), (0,)])
+        team.run_in_order(lambda i: meeting.wait() if i < 3 else None, order)
 
 
 def test_columns_are_stacked_as_numpy_does():

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
@@ -20,7 +21,7 @@ from joblib.parallel import SequentialBackend, ThreadingBackend
 from threadpoolctl import ThreadpoolController
 
 from clustertrust._errors import ParameterError
-from clustertrust._types import Ints, Result
+from clustertrust._types import Result
 
 Part = TypeVar("Part")
 
@@ -115,6 +116,36 @@ def _emptied(waiting: Iterator[Any]) -> Iterator[None]:
         raise
 
 
+@dataclass(frozen=True)
+class Order:
+    """Parts that are taken in order where they have an item in common, and in any order otherwise.
+
+    Attributes
+    ----------
+    waits : for how many others each part waits: the last one before it with each of its items
+    after : the parts that wait for each one
+    """
+
+    waits: list[int]
+    after: list[list[int]]
+
+    @classmethod
+    def of(cls, parts: Iterable[Iterable[int]]) -> Order:
+        """Return the order of parts, each given by its items."""
+        waits: list[int] = []
+        after: list[list[int]] = []
+        last: dict[int, int] = {}
+        for i, part in enumerate(parts):
+            items = set(part)
+            before = {last[item] for item in items if item in last}
+            waits.append(len(before))
+            after.append([])
+            for one in before:
+                after[one].append(i)
+            last.update(dict.fromkeys(items, i))
+        return cls(waits, after)
+
+
 class Team:
     """Threads that work through parts together, and live for one piece of work.
 
@@ -168,20 +199,16 @@ class Team:
         size = -(-n // (2 * self._threads))
         return [slice(low, low + size) for low in range(0, n, size)]
 
-    def run_in_order(self, function: Callable[[int], Any], parts: Sequence[Sequence[int]]) -> None:
-        """Call function(i) for each part i; parts that have an item in common go one by one, in
-        order.
-
-        No thread waits for parts that have nothing to do with the next one.
-        """
-        if self._pool is None or len(parts) < 2:
-            self.run(function, range(len(parts)))
+    def run_in_order(self, function: Callable[[int], Any], order: Order) -> None:
+        """Call function(i) for each part i, some at a time: only those that wait for no other."""
+        if self._pool is None or len(order.waits) < 2:
+            self.run(function, range(len(order.waits)))
             return
-        waits, after = _dependencies(parts)
-        ready: SimpleQueue[int | None] = SimpleQueue()
-        lock, left = threading.Lock(), len(parts)
-        for i in np.flatnonzero(waits == 0):
-            ready.put(int(i))
+        waits, left = list(order.waits), len(order.waits)
+        lock, ready = threading.Lock(), SimpleQueue[int | None]()
+        for i, others in enumerate(waits):
+            if others == 0:
+                ready.put(i)
 
         def work() -> None:
             nonlocal left
@@ -190,7 +217,7 @@ class Team:
                     function(i)
                     with lock:
                         left -= 1
-                        for following in after[i]:
+                        for following in order.after[i]:
                             waits[following] -= 1
                             if waits[following] == 0:
                                 ready.put(following)
@@ -200,7 +227,7 @@ class Team:
                 # All is done, or something failed: the next thread ends, and tells the one after.
                 ready.put(None)
 
-        futures = [self._pool.submit(work) for _ in range(min(self._threads, len(parts)))]
+        futures = [self._pool.submit(work) for _ in range(min(self._threads, left))]
         try:
             for future in futures:
                 future.result()
@@ -217,22 +244,6 @@ class Team:
 
         self.run(fill, [slice(low, low + _COLUMNS) for low in range(0, shape[1], _COLUMNS)])
         return out
-
-
-def _dependencies(parts: Sequence[Sequence[int]]) -> tuple[Ints, list[list[int]]]:
-    """For parts that are taken in order: for how many others each one waits, and who waits for it.
-
-    It waits for the last one before it of each of its items.
-    """
-    waits = np.zeros(len(parts), dtype=np.int64)
-    after: list[list[int]] = [[] for _ in parts]
-    last: dict[int, int] = {}
-    for i, part in enumerate(parts):
-        for before in {last[item] for item in part if item in last}:
-            after[before].append(i)
-            waits[i] += 1
-        last.update(dict.fromkeys(part, i))
-    return waits, after
 
 
 def run_blocks(function: Callable[[Part], None], parts: Iterable[Part], threads: int) -> None:
@@ -311,73 +322,6 @@ def one_thread() -> Iterator[None]:
     """
     with one_blas_thread, _controller().limit(limits=1, user_api="openmp"):
         yield
-
-
-class _Show:
-    """Stands in for `warnings.showwarning`: to the list of the thread that warns where it has one,
-    else to `before`.
-    """
-
-    def __init__(self, before: Any, local: threading.local) -> None:
-        self.before, self._local = before, local
-
-    def __call__(self, message: Any, category: Any, filename: str, lineno: int, *rest: Any) -> None:
-        caught = getattr(self._local, "caught", None)
-        if caught is None:
-            self.before(message, category, filename, lineno, *rest)
-        else:
-            caught.append(warnings.WarningMessage(message, category, filename, lineno, *rest))
-
-
-class _Collector:
-    """Collects the warnings of each thread apart.
-
-    `warnings.catch_warnings` swaps the filters of the whole process, so that two threads inside it
-    can leave each other's behind. Here one filter is added to the list in force and taken out of
-    that same list again, and each warning goes to the thread that gave it; those of other threads
-    go where they went before. A `catch_warnings` of another thread that begins while someone is
-    inside and ends later puts our stand-in back, where it does no harm; the next to enter looks
-    behind it.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._inside = 0
-        self._local = threading.local()
-        self._show: Any = None
-
-    def __enter__(self) -> list[warnings.WarningMessage]:
-        with self._lock:
-            self._inside += 1
-            if self._inside == 1:
-                # It matches all, and equals no other.
-                warnings.filterwarnings("always", message="(?#clustertrust collects)")
-                self._filters: Any = warnings.filters
-                self._filter = self._filters[0]
-                before: Any = warnings.showwarning
-                while isinstance(before, _Show):
-                    before = before.before
-                self._show = _Show(before, self._local)
-                warnings.showwarning = self._show
-        caught: list[warnings.WarningMessage] = []
-        self._local.caught = caught
-        return caught
-
-    def __exit__(self, *_: object) -> None:
-        self._local.caught = None
-        with self._lock:
-            self._inside -= 1
-            if self._inside == 0:
-                current: Any = warnings.filters
-                for filters in (self._filters, current):
-                    if self._filter in filters:
-                        filters.remove(self._filter)
-                before = self._show.before
-                if warnings.showwarning is self._show:
-                    warnings.showwarning = before
-
-
-collected_warnings = _Collector()
 
 
 def stop(results: Any) -> None:

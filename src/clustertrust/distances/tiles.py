@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from clustertrust._parallel import Team
+from clustertrust._parallel import Order, Team
 from clustertrust._types import Array, Floats, Ints
 from clustertrust.cells import Cells
 from clustertrust.kernels import backend
@@ -76,6 +77,13 @@ def rounds(n_blocks: int) -> Iterator[Ints]:
         ring = [ring[0], ring[-1], *ring[1:-1]]
 
 
+@functools.lru_cache(maxsize=64)
+def _pairs(n_blocks: int) -> tuple[Ints, Order]:
+    """Return all pairs of blocks, and in which order they are taken; kept, since there are few."""
+    pairs = np.concatenate(list(rounds(n_blocks)))
+    return pairs, Order.of(pairs.tolist())
+
+
 def sums_by_cell(X: Array, cells: Cells, threads: int) -> Floats:
     """Σ of distances from each point to the points of each cell: (m, n), points sorted by cell.
 
@@ -90,7 +98,7 @@ def sums_by_cell(X: Array, cells: Cells, threads: int) -> Floats:
     few, many = (-(-len(rows) // blocks) for blocks in _BLOCKS)
     per_block = max(min(few, _LARGEST_SMALL), many)
     out = np.zeros((len(cells.counts), len(X)))
-    pairs = np.concatenate(list(rounds(-(-len(rows) // per_block))))
+    pairs, order = _pairs(-(-len(rows) // per_block))
 
     def work(some: slice) -> None:
         known = ((rows, columns), (cell, cells.bounds), per_block)
@@ -100,5 +108,5 @@ def sums_by_cell(X: Array, cells: Cells, threads: int) -> Floats:
         work(slice(None))
         return out
     with Team(threads) as team:
-        team.run_in_order(lambda i: work(slice(i, i + 1)), pairs.tolist())
+        team.run_in_order(lambda i: work(slice(i, i + 1)), order)
     return out
