@@ -170,6 +170,8 @@ FAMILIES: dict[str, Callable[[Floats], Draw]] = {
 }
 # Those that count; permuted columns test dependence, which is another question.
 VERDICT = ("box", "gaussian", "hull")
+# What these are, in words
+CLOUDS = {"box": "a box", "gaussian": "a Gaussian", "hull": "the hull of the data"}
 # Families of a null reference
 DEFAULT = ("box", "gaussian")
 
