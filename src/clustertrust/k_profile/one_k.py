@@ -51,10 +51,12 @@ def _means_without_each_run(model: Model, scored: TrainingScores) -> Floats:
         c, g = stability[of[rows]], normalize(*backend().moments_without_each(scored.s[rows]))
         parts = (part[rows, None] for part in scored.parts)
         for i, values in enumerate((fuse(c, g, *parts), c, g)):
-            is_missing = np.isnan(values)
-            has_gaps = is_missing.any()
-            sums[i] += (np.where(is_missing, 0.0, values) if has_gaps else values).sum(axis=0)
-            counts[i] += len(values) - (is_missing.sum(axis=0) if has_gaps else 0)
+            total: Any = values.sum(axis=0)
+            there: Any = len(values)
+            if np.isnan(total).any():
+                total, there = np.nansum(values, axis=0), (~np.isnan(values)).sum(axis=0)
+            sums[i] += total
+            counts[i] += there
     return np.asarray(sums / np.maximum(counts, 1)).T
 
 
