@@ -383,8 +383,7 @@ def test_the_summary_says_what_was_found(iris):
     low = dict.fromkeys(iris.families, np.zeros(19))
     assert (
         "\nStructured: the data score higher than one cloud, such as a box or a Gaussian, would "
-        "(p at most 0.05"
-        in replace(iris, means=low).summary()
+        "(p at most 0.05" in replace(iris, means=low).summary()
     )
     mixed = {**low, "gaussian": np.ones(19)}
     assert (
