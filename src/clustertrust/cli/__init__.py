@@ -20,8 +20,7 @@ import click
 
 from clustertrust._errors import Wording, message_of
 from clustertrust._interrupts import INTERRUPTED, STOPPED
-from clustertrust.cli.commands import COMMANDS
-from clustertrust.cli.declaring import debug_option
+from clustertrust.cli.commands import COMMANDS, HELP, debug_option
 from clustertrust.cli.outputs import remove_drafts
 from clustertrust.cli.terminal import Examples, echo, quote
 from clustertrust.cli.wording import CliWording
@@ -35,7 +34,6 @@ GRACE = 3.0
 # Bytes of addresses that NumPy, SciPy and numba take when they are loaded, and some.
 LEAST_ADDRESSES = 1000 << 20
 EXPECTED = (ValueError, TypeError, OSError, ImportError, RuntimeError, MemoryError)
-HELP = {"help_option_names": ["-h", "--help"]}
 
 
 # What people type, and what does that.
@@ -202,8 +200,20 @@ def _version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
 
 @click.group(
     cls=Commands,
+    commands=COMMANDS,
     invoke_without_command=True,
     context_settings=HELP,
+    params=[
+        click.Option(
+            ["--version"],
+            is_flag=True,
+            expose_value=False,
+            is_eager=True,
+            callback=_version,
+            help="Show the version.",
+        ),
+        debug_option(),
+    ],
     epilog="""\b
     clustertrust demo
     clustertrust score data.csv -k 3 --out scores.csv --report report.html
@@ -214,15 +224,6 @@ def _version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
     eval "$(_CLUSTERTRUST_COMPLETE=bash_source clustertrust)"
     """,
 )
-@click.option(
-    "--version",
-    is_flag=True,
-    expose_value=False,
-    is_eager=True,
-    callback=_version,
-    help="Show the version.",
-)
-@debug_option
 @click.pass_context
 def cli(ctx: click.Context) -> None:
     """Which of these cluster assignments can you trust? A score between 0 and 1 for every point.
@@ -232,12 +233,6 @@ def cli(ctx: click.Context) -> None:
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
-
-
-for command in COMMANDS.values():
-    # Click keeps the option that it makes first, whether or not the group is around by then.
-    command.context_settings.update(HELP)
-    cli.add_command(command)
 
 
 def main() -> None:

@@ -14,12 +14,13 @@ from clustertrust._types import Floats
 from clustertrust.answers import Answers, Decision, ask, decide
 from clustertrust.answers.scored import Scored, scored
 from clustertrust.answers.tables import RESERVED, answers_table, questions_table
+from clustertrust.cli.checks import check_tools
 from clustertrust.cli.options import ReadOptions
 from clustertrust.cli.outputs import staged
 from clustertrust.cli.points import Points, read_points
 from clustertrust.cli.printing import name_of, print_json, print_table
 from clustertrust.cli.reporting import checked_scores
-from clustertrust.cli.request import AskRequest, DecideRequest
+from clustertrust.cli.reviews import AskRequest, DecideRequest
 from clustertrust.cli.sidecar_plan import as_scored, as_typed_again, how_read
 from clustertrust.cli.terminal import echo, quote
 from clustertrust.columns import COLUMNS
@@ -55,6 +56,7 @@ class ScoredFile:
 
 def ask_questions(request: AskRequest) -> None:
     """Choose questions about a table and its scores, and write them."""
+    check_tools(request.data, request.columns, request.paths)
     columns = as_scored(request.scores, request.columns)
     points = read_points(request.data, columns)
     file = _read_scored(request.scores, columns, points)

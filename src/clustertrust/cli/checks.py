@@ -69,6 +69,19 @@ def check_method(method: CakeOptions, *, for_model: bool) -> None:
         )
 
 
+def check_matrix(method: CakeOptions, distances: bool) -> None:
+    """Raise for a matrix in place of points where something is clustered."""
+    if method.metric == "precomputed" and not distances:
+        raise click.UsageError(
+            "--metric precomputed: to cluster a square table of distances, give --distances."
+        )
+    if method.kernel == "precomputed":
+        raise click.UsageError(
+            "--kernel precomputed is for given partitions: clusterers need the points. Add "
+            "--labels."
+        )
+
+
 def check_clusters_distances(method: CakeOptions) -> None:
     """Raise for a clusterer that needs coordinates where there are only distances."""
     if method.metric not in ("gower", "precomputed"):

@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 
 from clustertrust._shares import percents
+from clustertrust.cli.checks import check_tools
 from clustertrust.cli.points import ROW, Points
 from clustertrust.cli.printing import name_of
 from clustertrust.cli.reporting import read_scored_points
-from clustertrust.cli.request import ExplainRequest
+from clustertrust.cli.reviews import ExplainRequest
 from clustertrust.cli.sidecar_plan import as_scored, how_read
 from clustertrust.cli.terminal import echo
 from clustertrust.cli.writing import read_names
@@ -30,6 +31,7 @@ COMPONENTS = ("stability", "geometry", "persistence", "second_opinions")
 
 def explain(request: ExplainRequest) -> None:
     """Print why a row scored as it did."""
+    check_tools(request.data, request.columns, {})
     columns = as_scored(request.scores, request.columns)
     points, table, _ = read_scored_points(request.scores, request.data, columns)
     position = _position(request.row, points.ids, name_of(request.data))

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import click
 import pandas as pd
+import sklearn
 
 from clustertrust import CAKE, Confidence, __version__
-from clustertrust.cli.cells import graph_of, runs_of, score_graph
+from clustertrust.cli.cells import for_cells, graph_of, is_h5ad, runs_of, score_graph
+from clustertrust.cli.checks import check_matrix, check_method, check_tools
 from clustertrust.cli.given import score_given, with_labels_noted, without_labels
 from clustertrust.cli.large import large_source, score_large
 from clustertrust.cli.options import ReadOptions
@@ -36,6 +38,8 @@ from clustertrust.cli.request import PredictRequest, ScoreRequest
 from clustertrust.cli.sidecar_plan import with_plan_beside
 from clustertrust.cli.squares import (
     check_square_options,
+    for_distances,
+    for_gower,
     read_new_distances,
     read_square,
 )
@@ -48,6 +52,25 @@ from clustertrust.summary import summary_of
 
 def score(request: ScoreRequest) -> None:
     """Score points, or given partitions, or audit one labelling."""
+    check_tools(request.data, request.columns, request.paths)
+    method = request.method
+    if request.distances:
+        why = "With --distances every column is a point, and --labels takes labels from a file"
+        request.refuse(("labels_column", "save_plan", "scheduler"), why)
+        method = for_distances(request)
+    if not request.has_labels:
+        check_matrix(method, request.distances)
+        if is_h5ad(request.data, request.columns):
+            method = for_cells(method, request.typed)
+        method = for_gower(method, request.typed)
+        check_method(method, for_model=request.model is not None)
+    memory = request.columns.memory
+    with sklearn.config_context(**({} if memory is None else {"working_memory": memory})):
+        _score(replace(request, method=method))
+
+
+def _score(request: ScoreRequest) -> None:
+    """Score a table in blocks, or whole."""
     source = None if request.has_labels or request.distances else large_source(request)
     if source is not None:
         score_large(request, source)
@@ -125,6 +148,7 @@ def _scored(
 
 def predict(request: PredictRequest) -> None:
     """Label and score new points with a stored model."""
+    check_tools(request.data, request.columns, request.paths)
     data, columns, paths, model = request.data, request.columns, request.paths, request.model
     cake, fitted = _load_model(model)
     at = cake.confidence_.cut(request.threshold)

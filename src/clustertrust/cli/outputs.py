@@ -20,6 +20,10 @@ from pathlib import Path
 
 import click
 
+from clustertrust.cli.kinds import OUTPUT
+
+# The same as -
+STDOUT = "/dev/stdout"
 PICTURES = (".png", ".svg", ".pdf")
 # This one is renamed last: if it is new, so are the others.
 LAST = "--out"
@@ -29,6 +33,22 @@ SUFFIXES = {"--plot": PICTURES, "--report": PAGES}
 _DRAFTS: set[Path] = set()
 _MOVING = threading.RLock()
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+def typed_files(context: click.Context) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the files to write and those to read, by what is typed for them."""
+    written: dict[str, str] = {}
+    read: dict[str, str] = {}
+    for param in context.command.params:
+        value = context.params.get(param.name or "")
+        if param.type is OUTPUT and value is not None:
+            written[param.opts[0]] = "-" if value == STDOUT else value
+        elif isinstance(param.type, click.Path) and param.type.exists and value is not None:
+            is_option = isinstance(param, click.Option)
+            typed = param.opts[0] if is_option else param.human_readable_name
+            several = isinstance(value, tuple)
+            read |= {f"{typed} {path}": path for path in value} if several else {typed: value}
+    return written, read
 
 
 def check_outputs(outputs: Mapping[str, str], inputs: Mapping[str, str]) -> dict[str, Path]:

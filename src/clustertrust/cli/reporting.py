@@ -10,11 +10,12 @@ import numpy as np
 import pandas as pd
 
 from clustertrust._types import Ints
+from clustertrust.cli.checks import check_tools
 from clustertrust.cli.options import ReadOptions
 from clustertrust.cli.outputs import staged
 from clustertrust.cli.points import ROW, Points, read_points
 from clustertrust.cli.printing import name_of
-from clustertrust.cli.request import ReportRequest
+from clustertrust.cli.reviews import ReportRequest
 from clustertrust.cli.sidecar_plan import as_scored, how_read
 from clustertrust.cli.terminal import echo
 from clustertrust.cli.wording import score_wording
@@ -59,6 +60,7 @@ def read_scored_points(
 
 def report(request: ReportRequest) -> None:
     """Make a page from scores and the data they belong to."""
+    check_tools(request.data, request.columns, {})
     scores, data, paths = request.scores, request.data, request.paths
     columns = as_scored(scores, request.columns)
     points, table, places = read_scored_points(scores, data, columns)
