@@ -17,8 +17,8 @@ from clustertrust.answers.tables import RESERVED, answers_table, questions_table
 from clustertrust.cli.checks import check_tools
 from clustertrust.cli.options import ReadOptions
 from clustertrust.cli.outputs import staged
-from clustertrust.cli.points import Points, read_points
-from clustertrust.cli.printing import name_of, print_json, print_table
+from clustertrust.cli.points import Points, name_of, read_points
+from clustertrust.cli.printing import print_json, print_table
 from clustertrust.cli.reporting import checked_scores
 from clustertrust.cli.reviews import AskRequest, DecideRequest
 from clustertrust.cli.sidecar_plan import as_scored, as_typed_again, how_read

@@ -14,7 +14,6 @@ from clustertrust.cli.options import CakeOptions, ReadOptions
 from clustertrust.cli.points import Points
 from clustertrust.cli.printing import is_interactive
 from clustertrust.cli.request import ScoreRequest
-from clustertrust.files import format_of
 
 
 def is_h5ad(data: str, columns: ReadOptions) -> bool:
@@ -22,7 +21,7 @@ def is_h5ad(data: str, columns: ReadOptions) -> bool:
     # A folder has no format of its own.
     if data == "-" or Path(data).is_dir():
         return False
-    return (columns.format or format_of(data)) == "h5ad"
+    return columns.format_of(data) == "h5ad"
 
 
 def for_cells(method: CakeOptions, typed: Collection[str]) -> CakeOptions:

@@ -21,7 +21,7 @@ def check_tools(data: str, columns: ReadOptions, paths: Mapping[str, Path]) -> N
     if data != "-" and Path(data).is_dir():
         return
     try:
-        read = columns.format or ("csv" if data == "-" else format_of(data))
+        read = columns.format_of(data)
     except ValueError as error:
         if Path(data).suffix.lower() in {".xls", ".numbers"}:
             raise click.UsageError(

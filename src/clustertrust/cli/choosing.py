@@ -21,12 +21,11 @@ from clustertrust.cli.checks import (
 from clustertrust.cli.options import BUILDING, SCORING, CakeOptions
 from clustertrust.cli.outputs import staged
 from clustertrust.cli.planning import for_metric
-from clustertrust.cli.points import Points, read_points
+from clustertrust.cli.points import Points, name_of, read_points
 from clustertrust.cli.printing import (
     as_json,
     is_interactive,
     left_out_of,
-    name_of,
     plan_of,
     planned_settings,
     print_json,

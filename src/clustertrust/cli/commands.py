@@ -49,7 +49,7 @@ def _command(record: type[Request], work: str, **settings: Any) -> click.Command
         typed = (name for name in values if context.get_parameter_source(name) not in DEFAULTS)
         request = filled(record, values | {"typed": frozenset(typed)}).checked()
         module, _, function = work.partition(":")
-        start = getattr(importlib.import_module(f"clustertrust.cli.{module}"), function)
+        start = getattr(importlib.import_module(module), function)
         loaded()
         start(request)
 
@@ -66,7 +66,7 @@ def _command(record: type[Request], work: str, **settings: Any) -> click.Command
 COMMANDS: dict[str, click.Command] = {
     "score": _command(
         ScoreRequest,
-        "jobs:score",
+        "clustertrust.cli.jobs:score",
         short_help="Cluster a table and score how much to trust each assignment.",
         epilog="""\b
         clustertrust score data.csv -k 3 --id name --out scores.csv --report report.html
@@ -75,7 +75,7 @@ COMMANDS: dict[str, click.Command] = {
     ),
     "audit": _command(
         AuditRequest,
-        "jobs:score",
+        "clustertrust.cli.jobs:score",
         short_help="Score labels that a table has, and flag those that look wrong.",
         epilog="""\b
         clustertrust audit data.csv --labels-column species --out audited.csv --report report.html
@@ -83,21 +83,21 @@ COMMANDS: dict[str, click.Command] = {
     ),
     "predict": _command(
         PredictRequest,
-        "jobs:predict",
+        "clustertrust.cli.jobs:predict",
         short_help="Label and score new rows with a saved model.",
         epilog="""\b
         clustertrust predict model new.csv --id name --out labels.csv""",
     ),
     "report": _command(
         ReportRequest,
-        "reporting:report",
+        "clustertrust.cli.reporting:report",
         short_help="Make a page to explore from a file of scores.",
         epilog="""\b
         clustertrust report scores.csv --data data.csv --id name --out report.html""",
     ),
     "explain": _command(
         ExplainRequest,
-        "explaining:explain",
+        "clustertrust.cli.explaining:explain",
         short_help="Explain the score of one row.",
         epilog="""\b
         clustertrust explain data.csv scores.csv 17
@@ -105,7 +105,7 @@ COMMANDS: dict[str, click.Command] = {
     ),
     "choose-k": _command(
         ChooseRequest,
-        "choosing:choose",
+        "clustertrust.cli.choosing:choose",
         short_help="Find how many clusters a table supports.",
         epilog="""\b
         clustertrust choose-k data.csv --k 2:12 --plot k.png
@@ -113,12 +113,12 @@ COMMANDS: dict[str, click.Command] = {
     ),
     "demo": _command(
         DemoRequest,
-        "example:demo",
+        "clustertrust.cli.example:demo",
         short_help="See it at work on the Iris flowers.",
     ),
     "ask": _command(
         AskRequest,
-        "answering:ask_questions",
+        "clustertrust.cli.answering:ask_questions",
         short_help="Choose rows to ask a person about.",
         epilog="""\b
         clustertrust ask data.csv scores.csv --n 60 --out questions.csv
@@ -126,7 +126,7 @@ COMMANDS: dict[str, click.Command] = {
     ),
     "decide": _command(
         DecideRequest,
-        "answering:decide_rows",
+        "clustertrust.cli.answering:decide_rows",
         short_help="Find which rows can be kept, by a person's answers.",
         epilog="""\b
         clustertrust decide scores.csv questions.csv --risk 0.05 --out kept.csv

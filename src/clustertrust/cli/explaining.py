@@ -10,8 +10,7 @@ import pandas as pd
 
 from clustertrust._shares import percents
 from clustertrust.cli.checks import check_tools
-from clustertrust.cli.points import ROW, Points
-from clustertrust.cli.printing import name_of
+from clustertrust.cli.points import ROW, Points, name_of
 from clustertrust.cli.reporting import read_scored_points
 from clustertrust.cli.reviews import ExplainRequest
 from clustertrust.cli.sidecar_plan import as_scored, how_read

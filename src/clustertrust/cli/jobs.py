@@ -13,17 +13,16 @@ import sklearn
 from clustertrust import CAKE, Confidence, __version__
 from clustertrust.cli.cells import for_cells, graph_of, is_h5ad, runs_of, score_graph
 from clustertrust.cli.checks import check_matrix, check_method, check_tools
-from clustertrust.cli.given import score_given, with_labels_noted, without_labels
+from clustertrust.cli.given import score_given
 from clustertrust.cli.large import large_source, score_large
 from clustertrust.cli.options import ReadOptions
 from clustertrust.cli.outputs import staged
 from clustertrust.cli.planning import FittedTable, for_metric
-from clustertrust.cli.points import Points, on_all_rows, read_points
+from clustertrust.cli.points import Points, name_of, on_all_rows, read_points
 from clustertrust.cli.printing import (
     Outcome,
     is_interactive,
     left_out_of,
-    name_of,
     print_json,
     print_scores,
     print_summary,
@@ -80,7 +79,7 @@ def _score(request: ScoreRequest) -> None:
             "--scheduler needs CSV, Parquet or Arrow files that every worker can read, without "
             "--labels."
         )
-    request, points, labels = _read(request)
+    request, points = _read(request)
     paths, n = request.paths, int(points.kept.sum())
     if n < 2:
         raise ValueError(
@@ -88,7 +87,7 @@ def _score(request: ScoreRequest) -> None:
         )
     read_tests(request, n)
     say(f"Scoring {n:,} points of {name_of(request.data)}.")
-    scored, cake = _scored(request, points, labels)
+    scored, cake = _scored(request, points)
     settings = score_settings(request, scored, points)
     settings |= {} if request.has_labels else {"vary": runs_of(request).get("vary")}
     at = scored.cut(request.threshold)
@@ -112,28 +111,23 @@ def _score(request: ScoreRequest) -> None:
     print_scores(Outcome(request, points, scored, summary, left_out_of(points), rows), settings)
 
 
-def _read(request: ScoreRequest) -> tuple[ScoreRequest, Points, pd.DataFrame | None]:
-    """Read the points, and their column of labels, if one has them.
-
-    The plan of the columns may be one more output of the request.
-    """
+def _read(request: ScoreRequest) -> tuple[ScoreRequest, Points]:
+    """Read the points; the plan of their columns may be one more output of the request."""
     if request.distances:
-        return request, read_square(request.data, request.columns), None
-    columns, labels = without_labels(request)
-    columns = for_metric(columns, request.method.metric)
-    points = read_points(request.data, columns, own=bool(request.paths) or request.to_stdout)
-    points = with_labels_noted(points, request.labels_column)
-    paths = with_plan_beside(request.paths, columns, points)
-    return replace(request, paths=paths), points, labels
+        return request, read_square(request.data, request.columns)
+    columns, labels = for_metric(request.columns, request.method.metric), request.labels_column
+    if labels is not None and not is_h5ad(request.data, columns):
+        columns = replace(columns, drop=(*columns.drop, labels))  # no feature
+    own = bool(request.paths) or request.to_stdout
+    points = read_points(request.data, columns, labels=labels, own=own)
+    return replace(request, paths=with_plan_beside(request.paths, columns, points)), points
 
 
-def _scored(
-    request: ScoreRequest, points: Points, labels: pd.DataFrame | None
-) -> tuple[Confidence, CAKE | None]:
+def _scored(request: ScoreRequest, points: Points) -> tuple[Confidence, CAKE | None]:
     """Cluster and score points, or score given labels; return the estimator if it was fitted."""
     cake, graph = None, graph_of(request, points)
     if request.has_labels:
-        scored = score_given(request, points, labels, graph)
+        scored = score_given(request, points, graph)
     elif graph is not None:
         scored = score_graph(request, graph)
     else:

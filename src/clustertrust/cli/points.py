@@ -18,8 +18,8 @@ from clustertrust.cli.options import ReadOptions
 from clustertrust.cli.planning import FittedTable, fit_preparer, read_plan
 from clustertrust.columns import beside_results
 from clustertrust.files import Reading, Table, read_table
-from clustertrust.files.columns import NAMELESS, UNNAMED, stripped
-from clustertrust.files.formats import FORMATS, format_of
+from clustertrust.files.columns import NAMELESS, UNNAMED, check_there, stripped
+from clustertrust.files.formats import FORMATS
 from clustertrust.files.reading import Dialect
 from clustertrust.tables import TablePlan, TablePreparer
 from clustertrust.tables.units import with_scale
@@ -38,9 +38,9 @@ class Points:
     unscaled : the same rows as in the file: not scaled, and NaN where a value is missing
     ids : names of all rows of the file, in its order
     kept : (rows,) which of them are used
-    preparer : what made them of the table; None for sparse data
+    preparer : what made them of the table; None for sparse data and distances
     adata : the AnnData object, if the file is one
-    plan : what was decided for each column; None for sparse data
+    labels : (rows,) the column that holds labels, if one was named
     why : (rows,) why a row is left out, an empty text if it is used
     original : the table as written, if its columns have names and it is wanted
     folder : where the file is; None for standard input
@@ -57,7 +57,7 @@ class Points:
     kept: Bools
     preparer: TablePreparer | None
     adata: Any = None
-    plan: TablePlan | None = None
+    labels: pd.DataFrame | None = None
     why: Array | None = None
     original: pd.DataFrame | None = None
     folder: Path | None = None
@@ -66,6 +66,16 @@ class Points:
     drawn: Any = None
     view: Any = None
     dialect: Dialect | None = None
+
+    @property
+    def plan(self) -> TablePlan | None:
+        """What was decided for each column; None for sparse data and distances."""
+        return None if self.preparer is None else self.preparer.plan_
+
+
+def name_of(data: str) -> str:
+    """Return the name of the input for texts and pages, without its folder."""
+    return "standard input" if data == "-" else Path(data).name
 
 
 def read_file(path: str, columns: ReadOptions, *, as_written: bool = False) -> Table:
@@ -108,18 +118,26 @@ def read_points(
     columns: ReadOptions,
     *,
     fitted: FittedTable | None = None,
+    labels: str | None = None,
     own: bool = True,
 ) -> Points:
-    """Read points; `fitted` is what a model that shall score them knows of its table.
+    """Read points.
 
-    `own`: the table as written is wanted too, which takes a second reading.
+    Parameters
+    ----------
+    path : the file, or - for standard input
+    columns : how to read it
+    fitted : what a model that shall score the points knows of its table
+    labels : the column that holds labels
+    own : whether the table as written is wanted too, which takes a second reading
     """
     table = read_file(path, columns)
+    given = None if labels is None else _labels_of(table, labels, path)
     source_name = "The input" if path == "-" else path
     if table.data.shape[0] == 0:
         raise ValueError(f"{source_name} has column names but no rows.")
     if sparse.issparse(table.data):
-        return _sparse_points(table, columns, fitted, source_name)
+        return replace(_sparse_points(table, columns, fitted, source_name), labels=given)
     if table.names is not None and columns.id == table.names.name and columns.id not in table.data:
         columns = replace(columns, id=None)  # the index in a pandas file names the rows anyway
     frame, notes = _named(table, columns)
@@ -132,7 +150,7 @@ def read_points(
         preparer = fit_preparer(
             columns, names, lambda: one_block, source_name, notes=notes, has_names=has_names
         )
-    plan = preparer.plan_
+    plan = preparer.plan_ = _with_labels_noted(preparer.plan_, labels)
     plan.check_whole_numbers(frame, source_name)
     rows = preparer.rows_of(frame)
     ids, kept = _ids(table, frame, plan), rows.why == ""
@@ -151,7 +169,7 @@ def read_points(
         kept=kept,
         preparer=preparer,
         adata=table.adata,
-        plan=plan,
+        labels=given,
         why=rows.why,
         original=_as_written(path, columns, table, frame) if own and has_names else None,
         folder=None if path == "-" else Path(path).parent,
@@ -159,6 +177,25 @@ def read_points(
         dialect=table.dialect,
     )
     return _with_numbers(points, frame[kept]) if plan.is_mixed and fitted is None else points
+
+
+def _labels_of(table: Table, name: str, path: str) -> pd.DataFrame:
+    """Return the column of labels, by its name as the user typed it; those of cells are in obs."""
+    frame = table.data if table.adata is None else table.adata.obs
+    if not isinstance(frame, pd.DataFrame):
+        raise ValueError(f"{path} holds a sparse matrix, which has no column of labels.")
+    names = {str(column): column for column in frame.columns}
+    check_there(list(names), name_of(path), labels_column=[name])
+    return frame[[names[name]]]
+
+
+def _with_labels_noted(plan: TablePlan, name: str | None) -> TablePlan:
+    """Return the plan, which says of the column of labels why it is not clustered."""
+    columns = (
+        replace(one, reason="it holds the labels") if one.name == name else one
+        for one in plan.columns
+    )
+    return replace(plan, columns=tuple(columns))
 
 
 def _as_frame(values: Any, index: pd.Index, columns: Any) -> pd.DataFrame:
@@ -191,8 +228,7 @@ def _with_numbers(points: Points, frame: pd.DataFrame) -> Points:
 
 def _as_written(path: str, columns: ReadOptions, table: Table, frame: pd.DataFrame) -> pd.DataFrame:
     """Return the table with its text as in the file, which numbers would lose: 007, 5.10."""
-    format = columns.format or ("csv" if path == "-" else format_of(path))
-    if "as_written" not in FORMATS[format].options:
+    if "as_written" not in FORMATS[columns.format_of(path)].options:
         return frame if table.names is None else frame.set_axis(table.names, axis=0)
     texts: pd.DataFrame = read_file(path, columns, as_written=True).data
     return texts.set_axis(frame.columns, axis=1)

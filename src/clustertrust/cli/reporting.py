@@ -13,8 +13,7 @@ from clustertrust._types import Ints
 from clustertrust.cli.checks import check_tools
 from clustertrust.cli.options import ReadOptions
 from clustertrust.cli.outputs import staged
-from clustertrust.cli.points import ROW, Points, read_points
-from clustertrust.cli.printing import name_of
+from clustertrust.cli.points import ROW, Points, name_of, read_points
 from clustertrust.cli.reviews import ReportRequest
 from clustertrust.cli.sidecar_plan import as_scored, how_read
 from clustertrust.cli.terminal import echo

@@ -17,7 +17,7 @@ from clustertrust.cli.options import CakeOptions, ReadOptions
 from clustertrust.cli.points import ROW, Points, read_file, row_name
 from clustertrust.cli.request import ChooseRequest, ScoreRequest
 from clustertrust.files.columns import check_there, listed
-from clustertrust.files.formats import FORMATS, format_of
+from clustertrust.files.formats import FORMATS
 
 DEFAULT = ("kmedoids",)
 SURE = 2  # likeness to distances of a table that holds nothing else
@@ -59,7 +59,7 @@ def read_square(path: str, columns: ReadOptions) -> Points:
     theirs by name.
     """
     name = "The input" if path == "-" else path
-    if path != "-" and (columns.format or format_of(path)) == "npy":
+    if path != "-" and columns.format_of(path) == "npy":
         matrix = np.load(Path(path), mmap_mode="r", allow_pickle=False)
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
             raise ValueError(_not_square(name, matrix.shape))
@@ -115,8 +115,7 @@ def _points(frame: pd.DataFrame, ids: pd.Index) -> Points:
 
 def _headers(path: str, columns: ReadOptions) -> tuple[bool | None, ...]:
     """Return what to try: whether the first line has names is seen from what then is square."""
-    format = columns.format or ("csv" if path == "-" else format_of(path))
-    if columns.header is not None or "header" not in FORMATS[format].options:
+    if columns.header is not None or "header" not in FORMATS[columns.format_of(path)].options:
         return (columns.header,)
     return (False, True)
 

@@ -14,8 +14,7 @@ import pandas as pd
 from clustertrust import CAKE, Confidence
 from clustertrust._types import Ints
 from clustertrust._views import View, data_view, principal_view
-from clustertrust.cli.points import ROW, Points
-from clustertrust.cli.printing import name_of
+from clustertrust.cli.points import ROW, Points, name_of
 from clustertrust.cli.quoting import quoted
 from clustertrust.cli.request import ScoreRequest
 from clustertrust.cli.sidecar_plan import BESIDE
