@@ -20,8 +20,7 @@ from clustertrust.cli.planning import fit_preparer, named_problems, preparer_for
 from clustertrust.cli.points import reading_of
 from clustertrust.cli.printing import is_interactive
 from clustertrust.cli.request import ScoreRequest
-from clustertrust.files.file_sources import ROWS, FileSource
-from clustertrust.files.sources import Block, Source
+from clustertrust.files.sources import ROWS, Block, FileSource, Source
 from clustertrust.files.tables import open_source
 from clustertrust.files.text_sources import CsvSource
 from clustertrust.streaming.passes import BlockReader, rows_of_block

@@ -43,10 +43,10 @@ from clustertrust.cli.squares import (
     read_square,
 )
 from clustertrust.cli.writing import save, write_scores, write_shown
-from clustertrust.files.columns import listed
 from clustertrust.model_files import read_about
 from clustertrust.notes import note_on_noise
 from clustertrust.summary import summary_of
+from clustertrust.tables.values import listed
 
 
 def score(request: ScoreRequest) -> None:

@@ -30,11 +30,10 @@ from clustertrust.cli.printing import (
 from clustertrust.cli.request import ScoreRequest
 from clustertrust.cli.sidecar_plan import with_plan_beside
 from clustertrust.cli.writing import write_shown
-from clustertrust.files.appending import Append
-from clustertrust.files.file_sources import FileSource
 from clustertrust.files.formats import FORMATS, format_of, need, suffixes
 from clustertrust.files.kept import KeptSource
-from clustertrust.files.sources import Block, Source
+from clustertrust.files.reading import Append
+from clustertrust.files.sources import Block, FileSource, Source
 from clustertrust.files.tables import append_table, fits_in_memory
 from clustertrust.files.text_sources import CsvSource
 from clustertrust.model_files import StoredModel, about_columns, save_model

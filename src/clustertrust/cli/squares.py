@@ -16,8 +16,9 @@ from clustertrust._views import distance_view, landmark_positions
 from clustertrust.cli.options import CakeOptions, ReadOptions
 from clustertrust.cli.points import ROW, Points, read_file, row_name
 from clustertrust.cli.request import ChooseRequest, ScoreRequest
-from clustertrust.files.columns import check_there, listed
+from clustertrust.files.columns import check_there
 from clustertrust.files.formats import FORMATS
+from clustertrust.tables.values import listed
 
 DEFAULT = ("kmedoids",)
 SURE = 2  # likeness to distances of a table that holds nothing else

@@ -16,9 +16,9 @@ from clustertrust.files import delimited
 from clustertrust.files.arrow_text import arrow_parser
 from clustertrust.files.columns import stripped
 from clustertrust.files.errors import named_errors, not_text
-from clustertrust.files.file_sources import FrameSource
 from clustertrust.files.lines import TextFile
 from clustertrust.files.reading import Dialect
+from clustertrust.files.sources import FrameSource
 
 # Rows of text that show the marks in its numbers.
 FIRST = 1000
