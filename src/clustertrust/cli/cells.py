@@ -53,7 +53,7 @@ def graph_of(request: ScoreRequest, points: Points) -> Any:
         return None
     from clustertrust.anndata.data import cells_of
 
-    cake = _template(request)
+    cake = estimator_of(request)
     if request.has_labels:
         # Nothing is clustered, or by what suits the data.
         cake.clusterer = cake.clusterer if "clusterer" in request.typed else None
@@ -73,10 +73,10 @@ def score_graph(request: ScoreRequest, graph: Any) -> Confidence:
             f"{refused[0]} needs coordinates, and the graph of neighbours of the cells is "
             "clustered; add --use-rep X_pca."
         )
-    scored: Confidence = graph.cluster(_template(request))
+    scored: Confidence = graph.cluster(estimator_of(request))
     return scored
 
 
-def _template(request: ScoreRequest) -> CAKE:
+def estimator_of(request: ScoreRequest) -> CAKE:
     """Return the settings of a request as an estimator."""
     return CAKE(**runs_of(request), **request.method.scoring(), verbose=is_interactive())

@@ -11,7 +11,7 @@ import pandas as pd
 import sklearn
 
 from clustertrust import CAKE, Confidence, __version__
-from clustertrust.cli.cells import for_cells, graph_of, is_h5ad, runs_of, score_graph
+from clustertrust.cli.cells import estimator_of, for_cells, graph_of, is_h5ad, runs_of, score_graph
 from clustertrust.cli.checks import check_matrix, check_method, check_tools
 from clustertrust.cli.given import score_given
 from clustertrust.cli.large import large_source, score_large
@@ -21,7 +21,6 @@ from clustertrust.cli.planning import FittedTable, for_metric
 from clustertrust.cli.points import Points, name_of, on_all_rows, read_points
 from clustertrust.cli.printing import (
     Outcome,
-    is_interactive,
     left_out_of,
     print_json,
     print_scores,
@@ -42,7 +41,7 @@ from clustertrust.cli.squares import (
     read_new_distances,
     read_square,
 )
-from clustertrust.cli.writing import save, write_scores, write_shown
+from clustertrust.cli.writing import write_scores, write_shown
 from clustertrust.model_files import read_about
 from clustertrust.notes import note_on_noise
 from clustertrust.summary import summary_of
@@ -100,7 +99,10 @@ def _score(request: ScoreRequest) -> None:
             write_scores(drafts["--out"], table, points, settings)
         if "--model" in drafts:
             assert cake is not None
-            save(drafts["--model"], cake, points)
+            # Progress was for this run of the command.
+            cake.set_params(verbose=False)
+            made = None if points.preparer is None else points.preparer.to_json()
+            cake.save(drafts["--model"], preparation=made)
         write_shown(drafts, scored, points, request, settings)
     if request.to_stdout and not request.as_json:
         print_table(table, points.dialect)
@@ -131,7 +133,7 @@ def _scored(request: ScoreRequest, points: Points) -> tuple[Confidence, CAKE | N
     elif graph is not None:
         scored = score_graph(request, graph)
     else:
-        cake = CAKE(**runs_of(request), **request.method.scoring(), verbose=is_interactive())
+        cake = estimator_of(request)
         with warnings.catch_warnings():
             # The plan says so.
             warnings.filterwarnings("ignore", r".*looks like an id")

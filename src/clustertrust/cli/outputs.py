@@ -152,6 +152,8 @@ def staged(paths: Mapping[str, Path]) -> Iterator[dict[str, Path]]:
     lies in a hidden folder next to it, so that it moves in one step. A pipe or a device stays what
     it is, and gets the bytes at the end.
     """
+    from clustertrust.storage import replace_file, sync_folder  # loads NumPy
+
     special = {option: path for option, path in paths.items() if is_special(path)}
     # A link stays a link: its target is replaced.
     targets = {option: path.resolve() for option, path in paths.items() if option not in special}
@@ -174,8 +176,10 @@ def staged(paths: Mapping[str, Path]) -> Iterator[dict[str, Path]]:
                 for option in sorted(targets, key=lambda option: option == LAST):
                     target, draft = targets[option], standins[option]
                     moved.append((target, _kept(target, folders[target.parent]), draft))
-                    _replace(draft, target)
-                _sync(folders)
+                    replace_file(draft, target)
+                # So that the new names survive a power cut.
+                for parent in {target.parent for target in targets.values()}:
+                    sync_folder(parent)
             for option, path in special.items():
                 with standins[option].open("rb") as written, path.open("wb") as opened:
                     shutil.copyfileobj(written, opened)
@@ -224,21 +228,6 @@ def _kept(target: Path, folder: Path) -> Path | None:
         # Some file systems have no second names.
         shutil.copy2(target, old)
     return old
-
-
-def _replace(draft: Path, target: Path) -> None:
-    from clustertrust.storage import replace_file  # loads NumPy
-
-    replace_file(draft, target)
-
-
-def _sync(folders: Mapping[Path | None, Path]) -> None:
-    """Force the new names to disk, so that they survive a power cut."""
-    from clustertrust.storage import sync_folder
-
-    for parent in folders:
-        if parent is not None:
-            sync_folder(parent)
 
 
 def remove_drafts() -> None:

@@ -18,7 +18,7 @@ from clustertrust.cli.reviews import ReportRequest
 from clustertrust.cli.sidecar_plan import as_scored, how_read
 from clustertrust.cli.terminal import echo
 from clustertrust.cli.wording import score_wording
-from clustertrust.cli.writing import KEY, read_names, title_of, write_page_of
+from clustertrust.cli.writing import KEY, read_names, title_of, write_page
 from clustertrust.columns import COLUMNS, beside_results
 from clustertrust.files import Reading, format_of, read_table
 
@@ -68,7 +68,7 @@ def report(request: ReportRequest) -> None:
     shown = (table["score"].notna() | table["label"].notna()).to_numpy()
     settings = {"scores": Path(scores).name, "data": Path(data).name, "rows": len(points.ids)}
     with staged(paths) as drafts:
-        write_page_of(
+        write_page(
             drafts["--out"],
             table[shown],
             points,

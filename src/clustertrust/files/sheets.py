@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
@@ -237,16 +236,9 @@ def _parse(file: IO[bytes], start: Any, end: Any = None) -> None:
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.StartElementHandler, parser.EndElementHandler = start, end
     try:
-        for part in _chunks(file):
-            parser.Parse(part)
-        parser.Parse(b"", True)
+        parser.ParseFile(file)
     except expat.ExpatError as error:
         raise TableError(f"is damaged: {error}.") from error
-
-
-def _chunks(file: IO[bytes]) -> Iterator[bytes]:
-    while part := file.read(2**20):
-        yield part
 
 
 # What no spreadsheet can hold: its XML has no such characters.
