@@ -66,7 +66,7 @@ def _command(record: type[Request], work: str, **settings: Any) -> click.Command
 COMMANDS: dict[str, click.Command] = {
     "score": _command(
         ScoreRequest,
-        "clustertrust.cli.jobs:score",
+        "clustertrust.cli.scoring:score",
         short_help="Cluster a table and score how much to trust each assignment.",
         epilog="""\b
         clustertrust score data.csv -k 3 --id name --out scores.csv --report report.html
@@ -75,7 +75,7 @@ COMMANDS: dict[str, click.Command] = {
     ),
     "audit": _command(
         AuditRequest,
-        "clustertrust.cli.jobs:score",
+        "clustertrust.cli.scoring:score",
         short_help="Score labels that a table has, and flag those that look wrong.",
         epilog="""\b
         clustertrust audit data.csv --labels-column species --out audited.csv --report report.html
@@ -83,7 +83,7 @@ COMMANDS: dict[str, click.Command] = {
     ),
     "predict": _command(
         PredictRequest,
-        "clustertrust.cli.jobs:predict",
+        "clustertrust.cli.predicting:predict",
         short_help="Label and score new rows with a saved model.",
         epilog="""\b
         clustertrust predict model new.csv --id name --out labels.csv""",
