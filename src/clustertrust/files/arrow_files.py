@@ -16,7 +16,7 @@ from clustertrust.files.errors import TableError
 from clustertrust.files.memory import allowed, check_memory, in_words, needed
 from clustertrust.files.opening import opened
 from clustertrust.files.reading import Append, Reading, Table
-from clustertrust.files.sources import FrameSource
+from clustertrust.files.sources import FileSource
 
 MAGIC = b"ARROW1"
 # Rows that are decoded at once where a Parquet file is read whole.
@@ -77,7 +77,7 @@ def index_levels(schema: Any) -> list[str]:
     return [name for name in levels if isinstance(name, str)]  # others count the rows
 
 
-class ParquetSource(FrameSource):
+class ParquetSource(FileSource):
     """Parquet, by pyarrow."""
 
     format = "parquet"
@@ -114,7 +114,7 @@ class ParquetSource(FrameSource):
             yield from_arrow(batch, flat=True)
 
 
-class ArrowSource(FrameSource):
+class ArrowSource(FileSource):
     """Feather, Arrow's file format, and Arrow's stream, by pyarrow.
 
     A block is at most a batch of the file.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -135,6 +135,8 @@ def _stored_column(column: pd.Series) -> Array:
 class NpySource(FileSource):
     """A file that `numpy.save` wrote. It is read, not mapped, so that a limit on memory holds."""
 
+    format = "npy"
+
     @classmethod
     def size_of(cls, path: Path) -> int:
         """Return the size of the file."""
@@ -151,7 +153,7 @@ class NpySource(FileSource):
         self.paths, path = list(paths), paths[0]
         if len(paths) > 1:
             raise ValueError(f"{path.parent} holds {len(paths)} arrays; give one .npy file.")
-        with named_errors(str(path), "npy"), path.open("rb") as file:
+        with named_errors(str(path), self.format), path.open("rb") as file:
             shape, self.by_column, self.dtype = read_array_header(file)
             self.offset = file.tell()
         if len(shape) != 2 or min(shape) < 0 or self.dtype.kind not in "fiub":
@@ -167,6 +169,14 @@ class NpySource(FileSource):
         self.path = path
         self.n_rows, self.n_features = shape
         self.names = [str(j) for j in range(self.n_features)]
+
+    def only(self, names: Collection[str], id: str | None = None) -> FileSource:
+        """Return the table: rows are read with all their columns."""
+        return self
+
+    def parts(self) -> list[tuple[Path, Any]]:
+        """Return nothing: workers do not read it."""
+        return []
 
     def frames(self, rows: int) -> Iterator[pd.DataFrame]:
         """Yield the numbers, under the positions of their columns."""

@@ -132,15 +132,17 @@ ROWS = 2**16
 
 
 class FileSource(Source):
-    """Files of one format, whose rows come as frames too, text as it is.
+    """One or more files with the same named columns, whose rows come as frames too, text as it is.
 
     Attributes
     ----------
+    format : name of the format, in messages
     paths : the files
     names : of all columns; positions, if they have no names
     index : the column that the files say names the rows
     """
 
+    format: ClassVar[str]
     paths: list[Path]
     names: list[str]
     index: str | None = None
@@ -155,25 +157,6 @@ class FileSource(Source):
         """How text is written; None for other formats."""
         return None
 
-    @abstractmethod
-    def __init__(self, paths: Sequence[Path], reading: Reading) -> None: ...
-
-    @abstractmethod
-    def frames(self, rows: int) -> Iterator[pd.DataFrame]:
-        """Yield all rows as they are read, in order."""
-
-    def only(self, names: Collection[str], id: str | None = None) -> FileSource:
-        """Return the table with some of its columns, and with the one that names the rows."""
-        return self
-
-    def parts(self) -> list[tuple[Path, Any]]:
-        """Return what workers read on their own, in order; nothing, if they do not."""
-        return []
-
-    def part(self, part: tuple[Path, Any]) -> pd.DataFrame:
-        """Return the rows of a part."""
-        raise NotImplementedError
-
     @classmethod
     @abstractmethod
     def size_of(cls, path: Path) -> int:
@@ -183,13 +166,6 @@ class FileSource(Source):
     @abstractmethod
     def needed_by(cls, path: Path) -> int:
         """Return roughly the bytes that a file takes if it is read whole."""
-
-
-class FrameSource(FileSource):
-    """One or more files with the same named columns: numbers, and perhaps ids."""
-
-    # Its name in messages.
-    format: ClassVar[str]
 
     def __init__(self, paths: Sequence[Path], reading: Reading) -> None:
         self.paths, self.reading = list(paths), reading
@@ -248,7 +224,7 @@ class FrameSource(FileSource):
         return [name for name in names if name != index]
 
     def parts(self) -> list[tuple[Path, Any]]:
-        """Return the files, each with places in it."""
+        """Return what workers read on their own, in order: the files, each with places in it."""
         return [(path.absolute(), place) for path in self.paths for place in self._places(path)]
 
     def part(self, part: tuple[Path, Any]) -> pd.DataFrame:
@@ -265,9 +241,9 @@ class FrameSource(FileSource):
                 if not frame.empty:
                     yield frame
 
-    @abstractmethod
     def _columns(self, path: Path) -> list[str]:
         """Return the names of the columns of a file."""
+        raise NotImplementedError
 
     def _index(self, path: Path) -> str | None:
         """Return the column that a file says names its rows; None: there is none."""
@@ -277,9 +253,9 @@ class FrameSource(FileSource):
         """Return places of a file that can be read on their own; None: all of it."""
         return [None]
 
-    @abstractmethod
     def _frames(self, path: Path, rows: int, place: Any = None) -> Iterator[pd.DataFrame]:
         """Yield frames of about this many rows."""
+        raise NotImplementedError
 
 
 def check_named(names: Sequence[str], source_name: str) -> None:

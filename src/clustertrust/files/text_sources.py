@@ -18,7 +18,7 @@ from clustertrust.files.columns import stripped
 from clustertrust.files.errors import named_errors, not_text
 from clustertrust.files.lines import TextFile
 from clustertrust.files.reading import Dialect
-from clustertrust.files.sources import FrameSource
+from clustertrust.files.sources import FileSource
 
 # Rows of text that show the marks in its numbers.
 FIRST = 1000
@@ -26,7 +26,7 @@ FIRST = 1000
 IN_PARTS = " (line ends inside quotes can only be read without a scheduler)"
 
 
-class CsvSource(FrameSource):
+class CsvSource(FileSource):
     """Comma-separated text, with names of the columns or without, also compressed."""
 
     format, separator = "csv", ","
