@@ -8,7 +8,6 @@ hidden folder. `--out` comes last, so if it is new, all others are.
 from __future__ import annotations
 
 import errno
-import json
 import os
 import shutil
 import stat
@@ -64,7 +63,7 @@ def check_outputs(outputs: Mapping[str, str], inputs: Mapping[str, str]) -> dict
     for i, (option, path) in enumerate(paths.items()):
         check_target(option, path)
         for what, other in [*read.items(), *list(paths.items())[:i]]:
-            if _same(path, other):
+            if same_file(path, other):
                 raise click.UsageError(f"{option} {path} is the same file as {what}; name another.")
         check_suffix(option, path, SUFFIXES.get(option, ()))
     return paths
@@ -95,45 +94,7 @@ def is_special(path: Path) -> bool:
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
-def plan_beside(scores: str | Path) -> Path:
-    """Return where the plan of a file of scores is kept."""
-    return Path(f"{scores}.plan.json")
-
-
-def check_plan_beside(
-    paths: Mapping[str, Path], inputs: Mapping[str, str], plan: str | None
-) -> None:
-    """Raise if the plan next to the scores would replace an input, or a file that is not a plan."""
-    if LAST not in paths or is_special(paths[LAST]):
-        return
-    beside = plan_beside(paths[LAST])
-    known = [path for option, path in paths.items() if option != LAST]
-    known += [] if plan is None else [Path(plan)]
-    if not os.path.lexists(beside) or any(_same(beside, other) for other in known):
-        return
-    what = next((what for what, path in inputs.items() if _same(beside, Path(path))), None)
-    if what is not None:
-        problem = f"is {what}"
-    elif not _is_plan(beside):
-        problem = "exists already and is not a plan"
-    else:
-        return
-    raise click.UsageError(
-        f"--out {paths[LAST]}: {beside}, where the plan of its columns is kept, {problem}; "
-        "name another file."
-    )
-
-
-def _is_plan(path: Path) -> bool:
-    """Return whether a file looks like a plan that was written next to scores, edited or not."""
-    try:
-        plan = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
-    except (OSError, ValueError, RecursionError):
-        return False
-    return isinstance(plan, dict) and isinstance(plan.get("columns"), list) and "scale" in plan
-
-
-def _same(a: Path, b: Path) -> bool:
+def same_file(a: Path, b: Path) -> bool:
     """Return whether two paths are one file, also through links."""
     return a.resolve() == b.resolve() or (a.exists() and b.exists() and a.samefile(b))
 

@@ -30,7 +30,8 @@ from clustertrust.cli.options import (
     ProfileOptions,
     ReadOptions,
 )
-from clustertrust.cli.outputs import STDOUT, check_outputs, check_plan_beside, typed_files
+from clustertrust.cli.outputs import STDOUT, check_outputs, typed_files
+from clustertrust.cli.sidecar_plan import check_plan_beside
 from clustertrust.cli.wording import current_wording
 
 SHARE = Between(0, 1, min_open=True, max_open=True)
