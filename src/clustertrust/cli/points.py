@@ -21,7 +21,7 @@ from clustertrust.files import Reading, Table, read_table
 from clustertrust.files.columns import NAMELESS, UNNAMED, check_there, stripped
 from clustertrust.files.formats import FORMATS
 from clustertrust.files.reading import Dialect
-from clustertrust.tables import TablePlan, TablePreparer
+from clustertrust.tables import ColumnPlan, TablePlan, TablePreparer
 from clustertrust.tables.units import with_scale
 
 ROW = "row"  # name of the index, if nothing else names the rows
@@ -71,6 +71,17 @@ class Points:
     def plan(self) -> TablePlan | None:
         """What was decided for each column; None for sparse data and distances."""
         return None if self.preparer is None else self.preparer.plan_
+
+    @property
+    def categories(self) -> list[ColumnPlan]:
+        """The columns that became several of 0 and 1, if the table as written is at hand."""
+        used = [] if self.plan is None or self.original is None else self.plan.used
+        return [column for column in used if column.use == "category"]
+
+    @property
+    def encoded(self) -> set[str]:
+        """The columns of 0 and 1 that these became."""
+        return {name for column in self.categories for name in column.features}
 
 
 def name_of(data: str) -> str:

@@ -134,10 +134,9 @@ def values_shown(points: Points) -> Any:
 
     A category of 40 values would fill the page with 40 columns of 0 and 1.
     """
-    if points.plan is None or points.original is None:
+    encoded = points.encoded
+    if not encoded:
         return points.unscaled
-    used = [column for column in points.plan.used if column.use == "category"]
-    encoded = {name for column in used for name in column.features}
     numbers = [name for name in points.unscaled.columns if name not in encoded]
     return points.unscaled[numbers] if numbers else points.unscaled
 
