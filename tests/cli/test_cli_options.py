@@ -162,6 +162,9 @@ def test_one_labelling_is_audited(folder, library):
         assert_array_equal(table["score"], expected.scores)
         assert_array_equal(table["suggested"], expected.to_frame()["suggested"])
         assert str(expected.verdicts[0]) in Path("r.html").read_text(encoding="utf-8")
+    data = Path("both.csv").read_bytes()
+    told = run("score", "-", "--labels-column", "mine", "--out", "-", stdin=data).stdout
+    assert told.encode() == Path("s.csv").read_bytes()
     how = ["--clusterer", "gmm", "--runs", "8", "--normalization", "clip"]
     told = json.loads(run("score", "both.csv", "--labels-column", "mine", *how, "--json").stdout)
     named = audited(labels, clusterer="gmm", n_runs=8, normalization="clip")
