@@ -19,7 +19,6 @@ from clustertrust.cli.planning import FittedTable, fit_preparer, read_plan
 from clustertrust.columns import beside_results
 from clustertrust.files import Reading, Table, read_table
 from clustertrust.files.columns import NAMELESS, UNNAMED, check_there, stripped
-from clustertrust.files.formats import FORMATS
 from clustertrust.files.reading import Dialect
 from clustertrust.tables import ColumnPlan, TablePlan, TablePreparer
 from clustertrust.tables.units import with_scale
@@ -89,12 +88,17 @@ def name_of(data: str) -> str:
     return "standard input" if data == "-" else Path(data).name
 
 
-def read_file(path: str, columns: ReadOptions, *, as_written: bool = False) -> Table:
-    """Read a file, or standard input (-); `as_written` keeps the fields of text as text."""
+def source_of(path: str) -> str | bytes:
+    """Return what to read, perhaps twice: a path, or the bytes of standard input (-)."""
+    return sys.stdin.buffer.read() if path == "-" else path
+
+
+def read_file(source: str | bytes, columns: ReadOptions, *, as_written: bool = False) -> Table:
+    """Read a file, or bytes; `as_written` keeps the fields of text as text."""
     reading = replace(reading_of(columns), as_written=as_written)
-    if path == "-":
-        return read_table(_standard_input(), reading, format=columns.format or "csv")
-    return read_table(path, reading, format=columns.format)
+    return read_table(
+        source, reading, format=columns.format or ("csv" if isinstance(source, bytes) else None)
+    )
 
 
 def reading_of(columns: ReadOptions) -> Reading:
@@ -112,16 +116,6 @@ def reading_of(columns: ReadOptions) -> Reading:
         skip_rows=columns.skip_rows,
         sheet=columns.sheet,
     )
-
-
-_READ: list[tuple[Any, bytes]] = []  # standard input, which can be read only once
-
-
-def _standard_input() -> bytes:
-    """Return all of standard input, also when it is asked for again."""
-    if not _READ or _READ[0][0] is not sys.stdin:
-        _READ[:] = [(sys.stdin, sys.stdin.buffer.read())]
-    return _READ[0][1]
 
 
 def read_points(
@@ -142,7 +136,8 @@ def read_points(
     labels : the column that holds labels
     own : whether the table as written is wanted too, which takes a second reading
     """
-    table = read_file(path, columns)
+    source = source_of(path)
+    table = read_file(source, columns)
     given = None if labels is None else _labels_of(table, labels, path)
     source_name = "The input" if path == "-" else path
     if table.data.shape[0] == 0:
@@ -182,7 +177,7 @@ def read_points(
         adata=table.adata,
         labels=given,
         why=rows.why,
-        original=_as_written(path, columns, table, frame) if own and has_names else None,
+        original=_as_written(source, columns, table, frame) if own and has_names else None,
         folder=None if path == "-" else Path(path).parent,
         n_filled={} if plan.is_mixed else rows.n_missing,
         dialect=table.dialect,
@@ -237,11 +232,14 @@ def _with_numbers(points: Points, frame: pd.DataFrame) -> Points:
     )
 
 
-def _as_written(path: str, columns: ReadOptions, table: Table, frame: pd.DataFrame) -> pd.DataFrame:
+def _as_written(
+    source: str | bytes, columns: ReadOptions, table: Table, frame: pd.DataFrame
+) -> pd.DataFrame:
     """Return the table with its text as in the file, which numbers would lose: 007, 5.10."""
-    if "as_written" not in FORMATS[columns.format_of(path)].options:
+    # Text has a dialect.
+    if table.dialect is None:
         return frame if table.names is None else frame.set_axis(table.names, axis=0)
-    texts: pd.DataFrame = read_file(path, columns, as_written=True).data
+    texts: pd.DataFrame = read_file(source, columns, as_written=True).data
     return texts.set_axis(frame.columns, axis=1)
 
 

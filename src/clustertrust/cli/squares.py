@@ -14,7 +14,7 @@ from scipy import sparse
 from clustertrust import CAKE
 from clustertrust._views import distance_view, landmark_positions
 from clustertrust.cli.options import CakeOptions, ReadOptions
-from clustertrust.cli.points import ROW, Points, read_file, row_name
+from clustertrust.cli.points import ROW, Points, read_file, row_name, source_of
 from clustertrust.cli.request import ChooseRequest, ScoreRequest
 from clustertrust.files.columns import check_there
 from clustertrust.files.formats import FORMATS
@@ -65,9 +65,9 @@ def read_square(path: str, columns: ReadOptions) -> Points:
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
             raise ValueError(_not_square(name, matrix.shape))
         return _points(pd.DataFrame(matrix, copy=False), pd.RangeIndex(len(matrix), name=ROW))
-    found, shapes = [], []
+    source, found, shapes = source_of(path), [], []
     for header in _headers(path, columns):
-        frame, names = _read(path, replace(columns, header=header), name)
+        frame, names = _read(source, replace(columns, header=header), name)
         shapes.append(frame.shape)
         square = _square(frame, names, columns.id)
         if square is not None:
@@ -84,7 +84,7 @@ def read_new_distances(path: str, columns: ReadOptions, cake: CAKE) -> Points:
     """Read rows of distances of new points to the points of a model, with or without names."""
     name = "The input" if path == "-" else path
     n, known = cake.n_features_in_, getattr(cake, "feature_names_in_", None)
-    frame, ids = _read(path, columns, name)
+    frame, ids = _read(source_of(path), columns, name)
     if columns.id is not None or frame.shape[1] == n + 1:
         frame, ids = _named_by(frame, columns.id, name)
     if known is not None and set(known) <= set(map(str, frame.columns)):
@@ -121,8 +121,8 @@ def _headers(path: str, columns: ReadOptions) -> tuple[bool | None, ...]:
     return (False, True)
 
 
-def _read(path: str, columns: ReadOptions, name: str) -> tuple[pd.DataFrame, pd.Index]:
-    table = read_file(path, columns)
+def _read(source: str | bytes, columns: ReadOptions, name: str) -> tuple[pd.DataFrame, pd.Index]:
+    table = read_file(source, columns)
     if sparse.issparse(table.data):
         raise ValueError(
             f"{name} is a sparse matrix, and silhouettes need all distances; give a dense one."
