@@ -39,11 +39,6 @@ class Prepared(Source):
         self.columns = None if source.columns is None else plan.features
         self.n_features = len(plan.features)
 
-    @property
-    def n_bytes(self) -> int:
-        """Return the bytes of the table in memory."""
-        return self.source.n_bytes
-
     def read(self, rows: int) -> Iterator[Block]:
         """Prepare each block; every one keeps at least one row."""
         blocks = (self._block(*one) for one in placed(self.source.frames(rows)))

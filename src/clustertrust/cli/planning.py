@@ -48,8 +48,8 @@ def fit_preparer(
     blocks: Blocks,
     source_name: str,
     *,
-    notes: Sequence[str | Message] = (),
-    has_names: bool = True,
+    notes: Sequence[str | Message],
+    has_names: bool,
 ) -> TablePreparer:
     """Look at a table that comes in one block or in many; `notes` are on how it was read."""
     with named_problems(source_name):

@@ -259,7 +259,7 @@ def _has_nameless_ids(frame: pd.DataFrame, columns: ReadOptions) -> bool:
     return name not in said
 
 
-def on_all_rows(table: pd.DataFrame, points: Points, *, only_scores: bool = False) -> pd.DataFrame:
+def on_all_rows(table: pd.DataFrame, points: Points, *, only_scores: bool) -> pd.DataFrame:
     """Extend a table of the used rows to all rows, next to the original columns or the names."""
     table = table.reset_index(drop=True)
     if not points.kept.all():

@@ -215,7 +215,7 @@ def print_scores(outcome: Outcome, settings: Mapping[str, Any]) -> None:
 
 
 def print_summary(
-    request: TableRequest, text: str, plan: TablePlan | None, notes: Sequence[str] = ()
+    request: TableRequest, text: str, plan: TablePlan | None, notes: Sequence[str]
 ) -> None:
     """Print the plan and the summary, on standard error if standard output has the table."""
     if plan is not None:

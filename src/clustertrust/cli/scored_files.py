@@ -49,7 +49,7 @@ def read_scored_points(
     return points, table, places
 
 
-def _read_scores(path: str, id: str | None = None) -> pd.DataFrame:
+def _read_scores(path: str, id: str | None) -> pd.DataFrame:
     """Read the results in a table that `score --out` wrote.
 
     The column `id`, or the first if all others are results, or cell names become the index.

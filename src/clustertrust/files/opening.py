@@ -38,7 +38,7 @@ def size_of(source: Any) -> int:
     return len(source.getvalue()) if isinstance(source, io.BytesIO) else source.stat().st_size
 
 
-def head_of(source: Any, size: int = 2**16) -> bytes:
+def head_of(source: Any) -> bytes:
     """Return the first bytes of a text, without its compression."""
     with opened(source) as file:
-        return bytes(file.read(size))
+        return bytes(file.read(2**16))
