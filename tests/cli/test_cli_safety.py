@@ -201,7 +201,7 @@ def test_folders_are_synced_after_the_renames(folder, monkeypatch):
 def test_all_files_appear_or_none(folder, monkeypatch):
     Path("s.csv").write_text("old")
 
-    def fail(*_):
+    def fail(*_, **__):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(writing, "write_page", fail)
