@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from scipy import sparse
 from clustertrust._errors import Message
 from clustertrust._types import Array, Bools
 from clustertrust.cli.options import ReadOptions
-from clustertrust.cli.planning import FittedTable, fit_preparer, read_plan
+from clustertrust.cli.planning import fit_preparer, read_plan
 from clustertrust.columns import beside_results
 from clustertrust.files import Reading, Table, read_table
 from clustertrust.files.columns import NAMELESS, UNNAMED, check_there, stripped
@@ -88,6 +88,11 @@ def name_of(data: str) -> str:
     return "standard input" if data == "-" else Path(data).name
 
 
+def source_name(path: str) -> str:
+    """Return what messages call the input."""
+    return "The input" if path == "-" else path
+
+
 def source_of(path: str) -> str | bytes:
     """Return what to read, perhaps twice: a path, or the bytes of standard input (-)."""
     return sys.stdin.buffer.read() if path == "-" else path
@@ -122,7 +127,7 @@ def read_points(
     path: str,
     columns: ReadOptions,
     *,
-    fitted: FittedTable | None = None,
+    prepare: Callable[[pd.DataFrame, ReadOptions, str], TablePreparer] | None = None,
     labels: str | None = None,
     own: bool = True,
 ) -> Points:
@@ -132,38 +137,37 @@ def read_points(
     ----------
     path : the file, or - for standard input
     columns : how to read it
-    fitted : what a model that shall score the points knows of its table
+    prepare : what makes numbers of a table for a model; None: a look at the table
     labels : the column that holds labels
     own : whether the table as written is wanted too, which takes a second reading
     """
     source = source_of(path)
     table = read_file(source, columns)
     given = None if labels is None else _labels_of(table, labels, path)
-    source_name = "The input" if path == "-" else path
+    called = source_name(path)
     if table.data.shape[0] == 0:
-        raise ValueError(f"{source_name} has column names but no rows.")
+        raise ValueError(f"{called} has column names but no rows.")
     if sparse.issparse(table.data):
-        return replace(_sparse_points(table, columns, fitted, source_name), labels=given)
+        return replace(_sparse_points(table, columns), labels=given)
     if table.names is not None and columns.id == table.names.name and columns.id not in table.data:
         columns = replace(columns, id=None)  # the index in a pandas file names the rows anyway
     frame, notes = _named(table, columns)
     # Columns of arrays and AnnData have no names of their own.
     has_names = table.adata is None and not isinstance(table.data.columns, pd.RangeIndex)
-    if fitted is not None:
-        preparer = fitted.preparer_of(frame, columns, source_name)
+    if prepare is not None:
+        preparer = prepare(frame, columns, called)
     else:
         names, one_block = list(frame.columns), (frame,)
         preparer = fit_preparer(
-            columns, names, lambda: one_block, source_name, notes=notes, has_names=has_names
+            columns, names, lambda: one_block, called, notes=notes, has_names=has_names
         )
     plan = preparer.plan_ = _with_labels_noted(preparer.plan_, labels)
-    plan.check_whole_numbers(frame, source_name)
+    plan.check_whole_numbers(frame, called)
     rows = preparer.rows_of(frame)
     ids, kept = _ids(table, frame, plan), rows.why == ""
     if not kept.any():
         raise ValueError(
-            f"{source_name} has no row without missing values; try --impute mean, or --drop "
-            "columns."
+            f"{called} has no row without missing values; try --impute mean, or --drop columns."
         )
     # Columns of arrays have no names that a model could ask for.
     plain = not has_names and rows.X.shape[1] == table.data.shape[1]
@@ -182,7 +186,7 @@ def read_points(
         n_filled={} if plan.is_mixed else rows.n_missing,
         dialect=table.dialect,
     )
-    return _with_numbers(points, frame[kept]) if plan.is_mixed and fitted is None else points
+    return _with_numbers(points, frame[kept]) if plan.is_mixed and prepare is None else points
 
 
 def _labels_of(table: Table, name: str, path: str) -> pd.DataFrame:
@@ -283,14 +287,7 @@ def with_left_out(table: pd.DataFrame, why: Array) -> pd.DataFrame:
     return table.assign(reason=table["reason"].astype(object).where(kept, why))
 
 
-def _sparse_points(
-    table: Table, columns: ReadOptions, fitted: FittedTable | None, source_name: str
-) -> Points:
-    if fitted is not None and fitted.preparer.measures_.is_scaled:
-        raise ValueError(
-            f"{source_name} is a sparse matrix, and the model standardises columns; give a dense "
-            "table."
-        )
+def _sparse_points(table: Table, columns: ReadOptions) -> Points:
     refused = ["--id"] * bool(columns.id) + columns.changes()
     if refused:
         raise ValueError(

@@ -14,7 +14,7 @@ from scipy import sparse
 from clustertrust import CAKE
 from clustertrust._views import distance_view, landmark_positions
 from clustertrust.cli.options import CakeOptions, ReadOptions
-from clustertrust.cli.points import ROW, Points, read_file, row_name, source_of
+from clustertrust.cli.points import ROW, Points, read_file, row_name, source_name, source_of
 from clustertrust.cli.request import ChooseRequest, ScoreRequest
 from clustertrust.files.columns import check_there
 from clustertrust.files.formats import FORMATS
@@ -59,7 +59,7 @@ def read_square(path: str, columns: ReadOptions) -> Points:
     NPY files are mapped into memory, not read. Columns in another order than the rows are put into
     theirs by name.
     """
-    name = "The input" if path == "-" else path
+    name = source_name(path)
     if path != "-" and columns.format_of(path) == "npy":
         matrix = np.load(Path(path), mmap_mode="r", allow_pickle=False)
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
@@ -82,7 +82,7 @@ def read_square(path: str, columns: ReadOptions) -> Points:
 
 def read_new_distances(path: str, columns: ReadOptions, cake: CAKE) -> Points:
     """Read rows of distances of new points to the points of a model, with or without names."""
-    name = "The input" if path == "-" else path
+    name = source_name(path)
     n, known = cake.n_features_in_, getattr(cake, "feature_names_in_", None)
     frame, ids = _read(source_of(path), columns, name)
     if columns.id is not None or frame.shape[1] == n + 1:
