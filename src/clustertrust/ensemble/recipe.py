@@ -13,6 +13,7 @@ from scipy import sparse
 
 from clustertrust._devices import GPU
 from clustertrust._errors import ParameterError
+from clustertrust._parallel import count_threads
 from clustertrust._validation.arguments import check_count, check_flag, check_list
 from clustertrust._validation.frames import is_dask
 from clustertrust._validation.points import check_matrix
@@ -277,11 +278,12 @@ class Recipe:
         recipe = replace(self, directions=directions)
         if here and self.drawing.resample is None:
             prepared: dict[type[Any], Any] = {}
+            threads = count_threads(self.n_jobs)
             for method in self.methods:
                 kind = type(method.estimator)
                 rows = directions if method.takes_directions(self.metric) else X
                 if prepared.get(kind) is None:
-                    prepared[kind] = method.clusterer.prepare(method.estimator, rows)
+                    prepared[kind] = method.clusterer.prepare(method.estimator, rows, threads)
             recipe = replace(recipe, shared=prepared)
         if self.metric.is_euclidean or self.fitted_metric is not None:
             return recipe
