@@ -14,7 +14,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import ExtraTreeClassifier
 
-from clustertrust._parallel import collected_warnings, one_thread
+from clustertrust._caught import collected_warnings
+from clustertrust._parallel import one_thread
 from clustertrust._types import Floats, Ints
 
 TREES = 100
