@@ -99,7 +99,7 @@ def main() -> None:
     rows = measure(parser.parse_args().folder)
     out = folder("audit")
     write(out / "audit_equal_flags.csv", rows.to_csv(index=False, float_format="%.6g"))
-    publish({"equal flags": table_of(rows)}, out / "audit_equal_flags.md", "audit.md")
+    publish({"equal flags": table_of(rows)}, out / "audit_equal_flags.md", "audit.md", full=True)
 
 
 if __name__ == "__main__":
