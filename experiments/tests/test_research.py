@@ -7,11 +7,7 @@ from experiments.research import heldout
 from experiments.research.answers import run as answers
 from experiments.research.audit import equal_flags, further, mixes, votes
 from experiments.research.audit import run as audit
-<<<<<<< HEAD
-=======
-from experiments.research.audit import votes
 from experiments.research.chance import hull
->>>>>>> main
 from experiments.research.heldout import Set
 from experiments.research.k import again, rivals, signals
 from experiments.research.opinions import rules, sets
