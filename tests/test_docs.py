@@ -604,7 +604,7 @@ QUOTED = [
     ),
     (
         "howto/audit.md",
-        "cleanlab and Datalab achieved this on at most {}, with",
+        "cleanlab and Datalab achieved this on at most {}, and",
         "audit.md",
         "begin rivals further",
         lambda cell: cell.split()[0],
