@@ -165,6 +165,7 @@ class Doubt(NamedTuple):
     option: str
 
 
+IN_A_ROW = Doubt("all integers from 1 on, which may be codes", "category")
 CODES = Doubt("few different integers, which may be codes", "category")
 NAMED_AS_CODE = Doubt("named like a code", "category")
 ID = Doubt("integers like those of an id", "drop")
@@ -286,6 +287,19 @@ def _like_groups(seen: Seen) -> Doubt | None:
     return ID if is_panel and np.ptp(seen.distinct) < SPARSE * len(seen.distinct) else None
 
 
+def _in_a_row(seen: Seen) -> Doubt | None:
+    """Doubt nearly all integers from 1 on, up to a third of the rows, as codes of groups are.
+
+    Amounts are smooth: next to a value that occurs often is another.
+    """
+    different = len(seen.distinct)
+    if not seen.is_full or seen.distinct[0] != 1:
+        return None
+    is_many = MOST_CODES < different <= len(seen.numbers) / 3
+    is_code = is_many and not seen.is_smooth and not seen.is_ordered
+    return _as_code(IN_A_ROW, different) if is_code else None
+
+
 def _named_as_group(seen: Seen) -> Doubt | None:
     """Doubt integers named as groups; an amount may be one of such, as in MPG.city."""
     last, different = seen.last_word, len(seen.distinct)
@@ -345,6 +359,7 @@ RULES: tuple[Callable[[Seen], Doubt | None], ...] = (
     _named_as_id,
     _like_an_id,
     _like_groups,
+    _in_a_row,
     _named_as_group,
     _with_missing_codes,
     _few_whole_numbers,

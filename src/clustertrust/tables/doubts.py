@@ -21,6 +21,7 @@ from clustertrust.tables.column_doubts import (
     CODES,
     COUNT,
     ID,
+    IN_A_ROW,
     MOST_CODES,
     ODD,
     RULES,
@@ -89,7 +90,7 @@ def with_doubts(plan: TablePlan, frame: pd.DataFrame) -> TablePlan:
     in_one_unit = shared_unit(numbers, columns.numbers)
     doubts = coded | ({} if in_one_unit else _unrelated(seen, plan, together)) | doubts
     if in_one_unit and not _are_kinds(seen, coded):
-        doubts = {name: doubt for name, doubt in doubts.items() if doubt != CODES}
+        doubts = {name: doubt for name, doubt in doubts.items() if doubt not in (CODES, IN_A_ROW)}
     marks = _on_one_scale(seen)
     doubts = {n: doubt for n, doubt in doubts.items() if n not in marks or doubt != CODES}
     named = any(column.use == "id" and column.reason not in COUNTING for column in plan.columns)
@@ -249,12 +250,20 @@ def _are_kinds(seen: dict[str, Seen], coded: Iterable[str]) -> bool:
 
 
 def _on_one_scale(seen: dict[str, Seen]) -> set[str]:
-    """Return the columns that have their five or more integers in common with two others."""
+    """Return the columns that have their few integers in common with others, as marks have.
+
+    Those are two others where there are five or more integers, else half of all columns.
+    """
     scales: dict[bytes, list[str]] = {}
     for name, column in seen.items():
-        if column.has_few and len(column.distinct) >= FEWEST_MARKS:
+        if column.has_few:
             scales.setdefault(column.distinct.tobytes(), []).append(name)
-    return {name for names in scales.values() if len(names) > 2 for name in names}
+    return {
+        name
+        for names in scales.values()
+        for name in names
+        if len(names) > (2 if len(seen[name].distinct) >= FEWEST_MARKS else len(seen) / 2)
+    }
 
 
 def _unrelated(seen: dict[str, Seen], plan: TablePlan, together: Floats) -> dict[str, Doubt]:
