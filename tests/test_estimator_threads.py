@@ -1,6 +1,7 @@
 """CAKE among threads, and in forked children."""
 
 import functools
+import itertools
 import multiprocessing
 import os
 import subprocess
@@ -12,14 +13,17 @@ import warnings
 import numpy as np
 import pytest
 from fits import X, assert_same_fit, fitted
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from clustertrust import confidence
+from clustertrust._caught import collected_warnings
 from clustertrust._parallel import (
+    Order,
     Team,
-    collected_warnings,
     map_blocks,
     one_thread,
     run_blocks,
@@ -306,6 +310,46 @@ def test_parts_that_follow_an_error_are_not_begun():
     with pytest.raises(ValueError, match="stop"):
         run_blocks(work, range(100), threads=2)
     assert len(done) <= 4
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 5), min_size=1, max_size=2), max_size=40), st.integers(1, 4)
+)
+def test_parts_with_an_item_in_common_go_in_order(parts, threads):
+    begun, ended = {}, {}
+
+    def work(i):
+        begun[i] = len(begun) + len(ended)
+        time.sleep(0)
+        ended[i] = len(begun) + len(ended)
+
+    with Team(threads) as team:
+        team.run_in_order(work, Order.of(parts))
+    assert sorted(ended) == list(range(len(parts)))
+    for i, j in itertools.combinations(range(len(parts)), 2):
+        assert not set(parts[i]) & set(parts[j]) or ended[i] < begun[j]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_an_error_ends_work_in_order(threads):
+    done = []
+
+    def work(i):
+        time.sleep(0.01)
+        done.append(i)
+        if i == 3:
+            raise ValueError("stop")
+
+    with Team(threads) as team, pytest.raises(ValueError, match="stop"):
+        team.run_in_order(work, Order.of([(i % 3,) for i in range(300)]))
+    assert len(done) < 30
+
+
+def test_threads_work_side_by_side_on_parts_that_share_nothing():
+    meeting = threading.Barrier(3, timeout=20)
+    with Team(3) as team:
+        order = Order.of([(0,), (1,), (2,), (0,)])
+        team.run_in_order(lambda i: meeting.wait() if i < 3 else None, order)
 
 
 def test_columns_are_stacked_as_numpy_does():

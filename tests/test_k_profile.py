@@ -217,7 +217,7 @@ def test_the_summary_says_which_signals_count(blobs):
     assert "Each signal alone: separation 5, stability 2. Pl" in fewer.summary()
 
 
-def test_where_the_higher_family_explains_it_no_k_is_recommended(blobs):
+def test_where_the_higher_family_explains_it_no_k_is_recommended(blobs, tmp_path):
     wave = np.where(np.arange(20) % 2, 0.03, -0.03)[:, None] + np.full((20, 4), 0.4)
     null_test = replace(
         blobs.null_test, data=np.full(4, 0.41), means={"box": wave, "gaussian": wave - 0.05}
@@ -228,8 +228,14 @@ def test_where_the_higher_family_explains_it_no_k_is_recommended(blobs):
     assert (profile.best, profile.strongest) == (1, 3)
     assert profile.plausible == (1, 3)
     assert "1 cluster: data without clusters score as high" in profile.summary()
-    assert "\nFor 1: data without clusters score as high at some k (p = " in profile.summary()
-    assert f"\nFor {profile.strongest}: the most probable of the others; " in profile.summary()
+    profile.report(tmp_path / "k.html")
+    page = (tmp_path / "k.html").read_text(encoding="utf-8")
+    for evidence in (
+        "Evidence for 1: at no k do the data score clearly higher than ",
+        f"Evidence for {profile.strongest}: the most probable of the others, chosen by ",
+    ):
+        assert f"\n{evidence}" in profile.summary()
+        assert evidence in page
     assert "If there are several, most likely 3 clusters" in profile.summary()
 
 

@@ -228,6 +228,20 @@ def test_moments_leave_out_what_is_missing(kernel):
 
 
 @BACKENDS
+def test_moments_without_each_value_are_those_of_the_others(kernel):
+    s = data(30, 5)
+    s[np.random.default_rng(0).random(s.shape) < 0.3] = np.nan
+    s[3], s[4, 1:] = np.nan, np.nan
+    s[5] = 0.2, 0.2, 0.2, 0.2, 0.9  # without the last, nothing is left of a difference of sums
+    mean, std = kernel.moments_without_each(s)
+    for i, r in np.ndindex(s.shape):
+        others = np.delete(s[i], r)
+        others = others[np.isfinite(others)]
+        expected = (others.mean(), others.std()) if others.size else (np.nan, np.nan)
+        assert_allclose((mean[i, r], std[i, r]), expected, rtol=1e-12, atol=1e-15)
+
+
+@BACKENDS
 def test_sums_by_cluster_are_those_of_its_cells(kernel):
     rng = np.random.default_rng(0)
     rows, start = rng.integers(-1, 3, size=(50, 4)).astype(np.int32), np.arange(0, 15, 3)

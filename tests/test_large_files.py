@@ -451,13 +451,13 @@ def test_the_page_shows_the_sample_under_its_names_and_as_it_was_read(table, tmp
     monkeypatch.setattr("clustertrust.streaming.stream.SAMPLE_POINTS", 1000)
     seen = {}
 
-    def write_page(path, scored, points, settings, threshold, name):
+    def write_page(path, scores, points, *, title, **options):
         seen.update(
             ids=points.ids,
             unscaled=points.unscaled,
             X=points.X,
-            rows=scored.to_frame().index,
-            name=name,
+            rows=scores.index,
+            title=title,
         )
         path.write_text("")
 
@@ -469,7 +469,7 @@ def test_the_page_shows_the_sample_under_its_names_and_as_it_was_read(table, tmp
     assert seen["rows"].equals(seen["ids"])
     assert_allclose(seen["unscaled"], frame.loc[seen["ids"], list("abcd")], atol=1e-9)
     assert not np.allclose(seen["X"], seen["unscaled"], atol=0.1)
-    assert seen["name"] == f"a sample of 1,000 of the {ROWS:,} rows of x.csv"
+    assert f"a sample of 1,000 of the {ROWS:,} rows of x.csv" in seen["title"]
 
 
 # What files may be like

@@ -10,7 +10,7 @@ from structure import SOURCE, cycles, imports
 # From the ground up. Rooms of one layer do not import each other.
 LAYERS = (
     ("_errors", "_html", "_interrupts", "_palette", "_shares", "_types", "columns"),
-    ("_dask", "_parallel", "_progress", "_validation", "kernels", "notes", "storage"),
+    ("_caught", "_dask", "_parallel", "_progress", "_validation", "kernels", "notes", "storage"),
     (
         "_devices",
         "_mixtures",

@@ -382,14 +382,16 @@ def test_the_summary_says_what_was_found(iris):
     assert "not part of the verdict" in text
     low = dict.fromkeys(iris.families, np.zeros(19))
     assert (
-        "\nStructured: more than the box and the gaussian would show (p at most 0.05"
-        in replace(iris, means=low).summary()
+        "\nStructured: the data score higher than one cloud, such as a box or a Gaussian, would "
+        "(p at most 0.05" in replace(iris, means=low).summary()
     )
     mixed = {**low, "gaussian": np.ones(19)}
     assert (
-        "Not structured: one cloud, like the gaussian, scores as high (p = 1"
+        "Not structured: one cloud, such as a Gaussian, scores as high (p = 1"
         in replace(iris, means=mixed).summary()
     )
+    of_hull = replace(iris, families=("hull",), means={"hull": np.ones(19)})
+    assert "one cloud, such as the hull of the data, scores as high" in of_hull.verdict()
 
 
 def test_progress_is_told_where_somebody_watches(monkeypatch):

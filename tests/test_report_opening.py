@@ -17,7 +17,7 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris
 from unpacking import unpack
 
-from clustertrust import CAKE, audit, choose_k
+from clustertrust import CAKE, audit, choose_k, confidence
 from clustertrust.cli import cli
 from clustertrust.reasons import NO_STRUCTURE, WEAK_STRUCTURE, Cut, cut
 from clustertrust.report import build_report, details, write_report
@@ -278,6 +278,17 @@ def test_clusters_of_one_row_are_told_apart(visit, tmp_path):
     page.locator("#soundness button").last.click()
     settle(page)
     assert "This cluster is a single row" in page.locator("#profile").inner_text()
+
+
+def test_a_page_without_columns_says_nothing_of_them(visit, tmp_path):
+    labels = np.arange(20) // 10
+    found = confidence(np.arange(20.0)[:, None], np.column_stack([labels, labels]))
+    found.report(tmp_path / "own.html")
+    page = visit(tmp_path / "own.html")
+    card = page.locator("#columns-card")
+    assert card.locator("h2").inner_text() == "Reasons"
+    assert card.locator(".hint").first.inner_text().startswith("Wide bars: all points;")
+    assert page.locator("#verdict").inner_text().startswith("Not tested for structure: ")
 
 
 def test_the_page_of_choose_k(visit, tmp_path):

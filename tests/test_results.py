@@ -12,7 +12,7 @@ from clustertrust import CAKE, Confidence, columns, confidence
 from clustertrust._notebook import confidence_html
 from clustertrust._shares import percents
 from clustertrust.columns import Column
-from clustertrust.reasons import UNTESTED, first_threshold
+from clustertrust.reasons import MEDIAN, UNTESTED, first_threshold
 from clustertrust.report import build_report
 from clustertrust.summary import summarize, summary_of_confidence
 
@@ -400,10 +400,10 @@ def test_explain_tells_of_runs_without_a_vote():
 
 def test_summary_tells_of_runs_of_different_k():
     assert summarize(confidence(X, SEVERAL_K, agreement="jaccard")).startswith(
-        f"{UNTESTED}\n\n7 points, 2 clusters, 3 runs of 2 to 3 clusters, exact silhouettes\n"
+        f"{UNTESTED}{MEDIAN}\n\n7 points, 2 clusters, 3 runs of 2 to 3 clusters, exact silhouettes\n"
     )
     assert summarize(confidence(X, RUNS)).startswith(
-        f"{UNTESTED}\n\n7 points, 2 clusters, 4 runs, exact silhouettes\n"
+        f"{UNTESTED}{MEDIAN}\n\n7 points, 2 clusters, 4 runs, exact silhouettes\n"
     )
 
 
@@ -444,6 +444,8 @@ def test_summaries_go_by_a_threshold_and_show_as_many_points_as_asked_for(result
     assert result.summary() == summarize(result)
     text = result.summary(threshold=0.9, points=2)
     assert text == summarize(result, threshold=0.9, points=2)
+    # A threshold of the user's has nothing to do with the median.
+    assert text.startswith(f"{UNTESTED}\n")
     assert "up to 0.9" in text
     assert (
         len(text.split("Most ambiguous points")[1].splitlines()) == 4
@@ -459,7 +461,7 @@ def test_summary_of_one_cluster():
         assert (
             confidence(X, np.zeros((7, 2), int))
             .summary()
-            .startswith(f"{UNTESTED}\n\n7 points, 1 cluster, 2 runs, ")
+            .startswith(f"{UNTESTED}{MEDIAN}\n\n7 points, 1 cluster, 2 runs, ")
         )
 
 
@@ -493,7 +495,7 @@ def test_summary_text():
     frame = pd.DataFrame(X, index=list("abcdefg"))
     text = summarize(confidence(frame, RUNS), points=1)
     opening, *parts = text.split("\n\n")
-    assert opening == UNTESTED
+    assert opening == UNTESTED + MEDIAN
     assert parts[0] == "7 points, 2 clusters, 4 runs, exact silhouettes"
     assert parts[1].startswith("Scores (0: ambiguous, 1: sure)\n")
     assert parts[2].startswith("By cluster\n")

@@ -59,12 +59,10 @@ def test_mean_silhouettes_of_a_stack_are_scikit_learns():
 
 @pytest.mark.parametrize("kernel", [_numba, _numpy])
 def test_clusters_of_one_point_and_of_equal_points_have_no_silhouette(kernel):
-    X = np.zeros((1, 1, 128, 4))
-    X[0, 0, :3, 0] = 0, 0, 7
-    columns = np.ascontiguousarray(X.transpose(0, 1, 3, 2))
+    X = np.array([[[0.0], [0.0], [7.0]]])
     labels = np.array([[[0, 0, 1], [0, 1, 0]]], dtype=np.int32)
     start, sizes = np.array([0, 2, 4]), np.array([[2.0, 1, 2, 1]])
-    found = kernel.mean_silhouettes((X, columns), 3, labels, start, sizes)
+    found = kernel.mean_silhouettes(X, labels, start, sizes)
     assert_allclose(found, [[2 / 3, (-1 + 0 + 0) / 3]])
 
 

@@ -23,8 +23,8 @@ from strategies import few, labelings
 from clustertrust import CAKE, Ensemble, Runs, confidence
 from clustertrust.cells import meet
 from clustertrust.distances.moments import cluster_moments
+from clustertrust.files.arrow_files import ParquetSource
 from clustertrust.files.delimited import EXACT
-from clustertrust.files.file_sources import ParquetSource
 from clustertrust.files.sources import ArraySource
 from clustertrust.files.tables import FORMATS, open_source, read_table, write_table
 from clustertrust.geometry import Centroid

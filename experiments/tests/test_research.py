@@ -9,13 +9,14 @@ from experiments.research.audit import run as audit
 from experiments.research.audit import votes
 from experiments.research.heldout import Set
 from experiments.research.k import again, rivals, signals
+from experiments.research.opinions import rules, sets
 from experiments.research.opinions import run as opinions
-from experiments.research.opinions import sets
 from numpy.testing import assert_array_equal
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_iris, make_blobs
 
 from clustertrust import CAKE, choose_k
+from clustertrust.evaluation import correctness
 
 # Answers
 
@@ -48,6 +49,17 @@ def test_second_opinions_are_measured_beside_every_rival():
     table = pd.DataFrame([measured])
     assert all(words in opinions.summary(table) for words in opinions.SIGNALS.values())
     assert measured["combined"] > measured["harmonic"]
+
+
+def test_every_rule_for_the_consensus_finds_blobs_that_most_runs_find():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 30)
+    X = rng.standard_normal((90, 2)) + 9.0 * np.array([(0, 0), (1, 0), (0, 1)])[y]
+    runs = np.array([(y + r) % 3 for r in range(7)] + [rng.integers(3, size=90)]).T
+    for name, rule in rules.RULES.items():
+        assert correctness(rule(X, runs, 3), y).all(), name
+    table = pd.DataFrame([rules.row("generated", Set("blobs", X, y, 3))])
+    assert all(name in rules.summary(table) for name in rules.RULES)
 
 
 # The number of clusters

@@ -10,6 +10,8 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
+from queue import SimpleQueue
 from typing import Any, TypeVar
 
 import joblib
@@ -114,6 +116,36 @@ def _emptied(waiting: Iterator[Any]) -> Iterator[None]:
         raise
 
 
+@dataclass(frozen=True)
+class Order:
+    """Parts that are taken in order where they have an item in common, and in any order otherwise.
+
+    Attributes
+    ----------
+    waits : for how many others each part waits: the last one before it with each of its items
+    after : the parts that wait for each one
+    """
+
+    waits: list[int]
+    after: list[list[int]]
+
+    @classmethod
+    def of(cls, parts: Iterable[Iterable[int]]) -> Order:
+        """Return the order of parts, each given by its items."""
+        waits: list[int] = []
+        after: list[list[int]] = []
+        last: dict[int, int] = {}
+        for i, part in enumerate(parts):
+            items = set(part)
+            before = {last[item] for item in items if item in last}
+            waits.append(len(before))
+            after.append([])
+            for one in before:
+                after[one].append(i)
+            last.update(dict.fromkeys(items, i))
+        return cls(waits, after)
+
+
 class Team:
     """Threads that work through parts together, and live for one piece of work.
 
@@ -148,6 +180,60 @@ class Team:
         with _emptied(waiting):
             for future in [self._pool.submit(work) for _ in range(workers)]:
                 future.result()
+
+    def map(self, function: Callable[[Part], Result], parts: Sequence[Part]) -> list[Result]:
+        """Return function(part) for each part, in order."""
+        out: list[Any] = [None] * len(parts)
+
+        def work(i: int) -> None:
+            out[i] = function(parts[i])
+
+        self.run(work, range(len(parts)))
+        return out
+
+    def shares(self, n: int) -> list[slice]:
+        """Cut range(n) into a few slices for each thread, so that no thread waits long at the end.
+
+        For parts that take long enough to be worth a call of their own, use `run` alone.
+        """
+        size = -(-n // (2 * self._threads))
+        return [slice(low, low + size) for low in range(0, n, size)]
+
+    def run_in_order(self, function: Callable[[int], Any], order: Order) -> None:
+        """Call function(i) for each part i, some at a time: only those that wait for no other."""
+        if self._pool is None or len(order.waits) < 2:
+            self.run(function, range(len(order.waits)))
+            return
+        waits, left = list(order.waits), len(order.waits)
+        lock, ready = threading.Lock(), SimpleQueue[int | None]()
+        for i, others in enumerate(waits):
+            if others == 0:
+                ready.put(i)
+
+        def work() -> None:
+            nonlocal left
+            try:
+                while (i := ready.get()) is not None:
+                    function(i)
+                    with lock:
+                        left -= 1
+                        for following in order.after[i]:
+                            waits[following] -= 1
+                            if waits[following] == 0:
+                                ready.put(following)
+                        if left == 0:
+                            break
+            finally:
+                # All is done, or something failed: the next thread ends, and tells the one after.
+                ready.put(None)
+
+        futures = [self._pool.submit(work) for _ in range(min(self._threads, left))]
+        try:
+            for future in futures:
+                future.result()
+        except BaseException:
+            ready.put(None)  # also where the caller was interrupted
+            raise
 
     def full(self, shape: tuple[int, int], value: float, dtype: Any = None) -> Any:
         """Return `np.full`, whose memory is handed over by the system to all threads at once."""
@@ -236,73 +322,6 @@ def one_thread() -> Iterator[None]:
     """
     with one_blas_thread, _controller().limit(limits=1, user_api="openmp"):
         yield
-
-
-class _Show:
-    """Stands in for `warnings.showwarning`: to the list of the thread that warns where it has one,
-    else to `before`.
-    """
-
-    def __init__(self, before: Any, local: threading.local) -> None:
-        self.before, self._local = before, local
-
-    def __call__(self, message: Any, category: Any, filename: str, lineno: int, *rest: Any) -> None:
-        caught = getattr(self._local, "caught", None)
-        if caught is None:
-            self.before(message, category, filename, lineno, *rest)
-        else:
-            caught.append(warnings.WarningMessage(message, category, filename, lineno, *rest))
-
-
-class _Collector:
-    """Collects the warnings of each thread apart.
-
-    `warnings.catch_warnings` swaps the filters of the whole process, so that two threads inside it
-    can leave each other's behind. Here one filter is added to the list in force and taken out of
-    that same list again, and each warning goes to the thread that gave it; those of other threads
-    go where they went before. A `catch_warnings` of another thread that begins while someone is
-    inside and ends later puts our stand-in back, where it does no harm; the next to enter looks
-    behind it.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._inside = 0
-        self._local = threading.local()
-        self._show: Any = None
-
-    def __enter__(self) -> list[warnings.WarningMessage]:
-        with self._lock:
-            self._inside += 1
-            if self._inside == 1:
-                # It matches all, and equals no other.
-                warnings.filterwarnings("always", message="(?#clustertrust collects)")
-                self._filters: Any = warnings.filters
-                self._filter = self._filters[0]
-                before: Any = warnings.showwarning
-                while isinstance(before, _Show):
-                    before = before.before
-                self._show = _Show(before, self._local)
-                warnings.showwarning = self._show
-        caught: list[warnings.WarningMessage] = []
-        self._local.caught = caught
-        return caught
-
-    def __exit__(self, *_: object) -> None:
-        self._local.caught = None
-        with self._lock:
-            self._inside -= 1
-            if self._inside == 0:
-                current: Any = warnings.filters
-                for filters in (self._filters, current):
-                    if self._filter in filters:
-                        filters.remove(self._filter)
-                before = self._show.before
-                if warnings.showwarning is self._show:
-                    warnings.showwarning = before
-
-
-collected_warnings = _Collector()
 
 
 def stop(results: Any) -> None:

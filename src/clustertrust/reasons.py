@@ -63,12 +63,12 @@ SENTENCES = {
     "unassigned": "it has no cluster, or fewer than two runs assign it.",
 }
 
-# In place of a verdict
+# In place of a verdict; the second also where no threshold was given.
 UNTESTED = (
-    "Not tested for structure: data without clusters, to compare with, are made from coordinates "
-    "and a clusterer. Without them core means little: most points of any data score above half of "
-    "the median."
+    "Not tested for structure: that needs coordinates and a clusterer, to score data without "
+    "clusters in the same way."
 )
+MEDIAN = " Here core means a score above half of the median, which most points of any data reach."
 
 # Of a boundary where the runs agree: their votes do not divide it, distances do.
 NEAR = "the runs agree on it, but another cluster lies about as near to it as its own."
@@ -188,7 +188,9 @@ class Cut:
     @property
     def opening(self) -> Message:
         """The verdict, or that there is none."""
-        return Message(UNTESTED) if self.verdict is None else self.verdict
+        if self.verdict is not None:
+            return self.verdict
+        return Message(UNTESTED + (MEDIAN if self.rule == "median" else ""))
 
     @property
     def meaning(self) -> str:

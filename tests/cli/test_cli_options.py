@@ -11,7 +11,7 @@ from command import FAST, IDS, NAMED, NAMES, X, run
 from numpy.testing import assert_allclose, assert_array_equal
 
 from clustertrust import CAKE, Runs, audit, confidence
-from clustertrust.cli import jobs
+from clustertrust.cli import cells
 from clustertrust.cli.commands import COMMANDS
 from clustertrust.cli.options import METHOD, SCORING
 from clustertrust.files import Reading, read_table
@@ -57,7 +57,7 @@ def test_every_option_reaches_the_library(folder, monkeypatch):
             seen.update(self.get_params(deep=False))
             return super().fit(X)
 
-    monkeypatch.setattr(jobs, "CAKE", Recorded)
+    monkeypatch.setattr(cells, "CAKE", Recorded)
     run("score", "plain.csv", *typed.split(), "--out", "s.csv")
     assert str({name: seen[name] for name in meant}) == str(meant)
     assert_allclose(read_table("s.csv").data["score"], CAKE(**meant).fit(X).scores_, atol=1e-12)
@@ -162,6 +162,9 @@ def test_one_labelling_is_audited(folder, library):
         assert_array_equal(table["score"], expected.scores)
         assert_array_equal(table["suggested"], expected.to_frame()["suggested"])
         assert str(expected.verdicts[0]) in Path("r.html").read_text(encoding="utf-8")
+    data = Path("both.csv").read_bytes()
+    told = run("score", "-", "--labels-column", "mine", "--out", "-", stdin=data).stdout
+    assert told.encode() == Path("s.csv").read_bytes()
     how = ["--clusterer", "gmm", "--runs", "8", "--normalization", "clip"]
     told = json.loads(run("score", "both.csv", "--labels-column", "mine", *how, "--json").stdout)
     named = audited(labels, clusterer="gmm", n_runs=8, normalization="clip")

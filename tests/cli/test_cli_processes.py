@@ -100,8 +100,8 @@ def test_without_numba_the_command_says_so_once(folder):
 
 SLOWLY = """
 import sys, time
-from clustertrust.cli import cli, jobs
-real_read, real_write = jobs.read_points, jobs.write_scores
+from clustertrust.cli import cli, scoring
+real_read, real_write = scoring.read_points, scoring.write_scores
 def read_points(*args, **how):
     points = real_read(*args, **how)
     if "{where}" == "fit":
@@ -111,7 +111,7 @@ def write_scores(*args):
     real_write(*args)
     print("now", flush=True)
     time.sleep(600)
-jobs.read_points, jobs.write_scores = read_points, write_scores
+scoring.read_points, scoring.write_scores = read_points, write_scores
 cli(["score", "plain.csv", "-k", "3", "--runs", "{runs}", "--out", "s.csv", "--model", "m"])
 """
 
@@ -139,7 +139,7 @@ def test_stopped_in_the_middle_nothing_is_left(folder, where, sent, code):
 
 STUBBORN = """
 import sys, threading, time
-from clustertrust.cli import cli, jobs
+from clustertrust.cli import cli, scoring
 def write_scores(*args):
     try:
         threading.Thread(target=time.sleep, args=(600,)).start()  # Python waits for it at the end
@@ -147,7 +147,7 @@ def write_scores(*args):
         time.sleep(600)
     except SystemExit:
         time.sleep(600)
-jobs.write_scores = write_scores
+scoring.write_scores = write_scores
 cli(["score", "plain.csv", "-k", "3", "--runs", "3", "--out", "s.csv"])
 """
 
@@ -178,7 +178,7 @@ sys.meta_path.insert(0, Interrupt())
         "clustertrust.cli",
         "click",
         "clustertrust.cli.options",
-        "clustertrust.cli.jobs",
+        "clustertrust.cli.scoring",
         "clustertrust.displays",
     ],
 )

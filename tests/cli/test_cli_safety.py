@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from command import FAST, files, process, run
 
 from clustertrust import CAKE, storage
-from clustertrust.cli import cli, jobs, writing
+from clustertrust.cli import cli, scoring, writing
 from clustertrust.cli.outputs import check_target, staged
 
 # Files are safe
@@ -65,7 +65,9 @@ def test_nothing_is_written_over_an_input(folder, library):
 )
 def test_outputs_are_checked_before_the_work(folder, monkeypatch, typed, told):
     os.symlink("nowhere/s.csv", "dangling.csv")
-    monkeypatch.setattr(jobs, "read_points", lambda *_, **__: pytest.fail("the work has started"))
+    monkeypatch.setattr(
+        scoring, "read_points", lambda *_, **__: pytest.fail("the work has started")
+    )
     assert told in run("score", "plain.csv", *FAST, *typed, code=2).stderr
 
 
@@ -75,7 +77,9 @@ def test_the_plan_beside_the_scores_replaces_no_other_file(folder, monkeypatch):
     Path("dir.csv.plan.json").mkdir()
     before = files(folder), Path("z.csv.plan.json").read_bytes()
     typed = ["--drop", "sepal_width"]
-    monkeypatch.setattr(jobs, "read_points", lambda *_, **__: pytest.fail("the work has started"))
+    monkeypatch.setattr(
+        scoring, "read_points", lambda *_, **__: pytest.fail("the work has started")
+    )
     told = run("score", "z.csv.plan.json", *FAST, *typed, "--out", "z.csv", code=2).stderr
     assert "z.csv.plan.json, where the plan of its columns is kept, is DATA" in told
     for name in ("mine", "dir"):
@@ -197,7 +201,7 @@ def test_folders_are_synced_after_the_renames(folder, monkeypatch):
 def test_all_files_appear_or_none(folder, monkeypatch):
     Path("s.csv").write_text("old")
 
-    def fail(*_):
+    def fail(*_, **__):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(writing, "write_page", fail)
@@ -375,7 +379,7 @@ def test_out_of_memory_is_told_in_one_line_with_a_remedy(folder, monkeypatch):
     def fail(*_, **__):
         raise MemoryError
 
-    monkeypatch.setattr(jobs, "read_points", fail)
+    monkeypatch.setattr(scoring, "read_points", fail)
     told = run("score", "plain.csv", *FAST, code=1).stderr
     assert told == (
         "Error: Out of memory.\n"
@@ -387,7 +391,7 @@ def test_what_should_not_happen_is_told_too(folder, monkeypatch):
     def fail(*_, **__):
         raise KeyError("x")
 
-    monkeypatch.setattr(jobs, "read_points", fail)
+    monkeypatch.setattr(scoring, "read_points", fail)
     assert (
         "KeyError: 'x'\nThis is a bug in clustertrust; --debug"
         in run("score", "plain.csv", *FAST, code=1).stderr

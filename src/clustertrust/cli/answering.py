@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from clustertrust._types import Floats
 from clustertrust.answers import Answers, Decision, ask, decide
-from clustertrust.answers.scored import Scored, scored
 from clustertrust.answers.tables import RESERVED, answers_table, questions_table
-from clustertrust.cli.options import ReadOptions
+from clustertrust.cli.checks import check_tools
 from clustertrust.cli.outputs import staged
-from clustertrust.cli.points import Points, read_points
-from clustertrust.cli.printing import name_of, print_json, print_table
-from clustertrust.cli.reporting import checked_scores
-from clustertrust.cli.request import AskRequest, DecideRequest
+from clustertrust.cli.points import name_of, read_points
+from clustertrust.cli.printing import print_json, print_table
+from clustertrust.cli.reviews import AskRequest, DecideRequest
+from clustertrust.cli.scored_files import ScoredFile, read_scored_file
 from clustertrust.cli.sidecar_plan import as_scored, as_typed_again, how_read
 from clustertrust.cli.terminal import echo, quote
 from clustertrust.columns import COLUMNS
 from clustertrust.files import Reading, read_table, write_table
-from clustertrust.files.columns import check_there
-from clustertrust.files.reading import Dialect
 
 # Clusters in a printed table.
 LISTED = 12
@@ -33,31 +28,12 @@ LISTED = 12
 DECIDED = ("kept", "corrected", "answer")
 
 
-@dataclass(frozen=True)
-class ScoredFile:
-    """A file of scores.
-
-    Attributes
-    ----------
-    table : all of its columns
-    source : what was scored
-    names : names of the rows, under the name of their column; None: they have none
-    points : its own columns as points; None where it has none that can be used
-    dialect : how it is written, if it is text
-    """
-
-    table: pd.DataFrame
-    source: Scored
-    names: pd.Series | None
-    points: Points | None
-    dialect: Dialect | None
-
-
 def ask_questions(request: AskRequest) -> None:
     """Choose questions about a table and its scores, and write them."""
+    check_tools(request.data, request.columns, request.paths)
     columns = as_scored(request.scores, request.columns)
     points = read_points(request.data, columns)
-    file = _read_scored(request.scores, columns, points)
+    file = read_scored_file(request.scores, columns, points)
     earlier = _answers(request.answers, file, "auto") if request.answers else None
     questions = ask(
         file.source,
@@ -93,7 +69,7 @@ def ask_questions(request: AskRequest) -> None:
 def decide_rows(request: DecideRequest) -> None:
     """Find which rows can be kept, and write them."""
     columns = as_scored(request.scores, request.columns)
-    file = _read_scored(request.scores, columns, None)
+    file = read_scored_file(request.scores, columns, None)
     answers = _answers(
         request.answers, file, request.kind, drawn=request.drawn, force=request.force
     )
@@ -128,50 +104,6 @@ def decide_rows(request: DecideRequest) -> None:
             f"{decision.n_kept} rows" if option == "--out" and not request.all_rows else "all rows"
         )
         echo(f"Wrote {path}: {what}.", err=request.to_stdout)
-
-
-def _read_scored(path: str, columns: ReadOptions, points: Points | None) -> ScoredFile:
-    """Read scores; without the points of the data, the file's own columns are the points."""
-    text = () if columns.id is None else (columns.id,)
-    read = read_table(path, Reading(text=text))
-    table = checked_scores(path, read.data)
-    check_there([str(name) for name in table], path, id=[] if columns.id is None else [columns.id])
-    if points is None:
-        points = _own_points(path, columns, table)
-    elif len(points.kept) != len(table):
-        raise ValueError(
-            f"{path} has {len(table)} rows and the data have {len(points.kept)}; give the data "
-            "that were scored."
-        )
-    names = None if columns.id is None else table[columns.id]
-    if names is None and points is not None and points.plan is not None and points.plan.id:
-        names = pd.Series(points.ids.map(str), name=str(points.ids.name))
-    source = scored(table, None if points is None else _places(points))
-    return ScoredFile(table, source, names, points, read.dialect)
-
-
-def _own_points(path: str, columns: ReadOptions, table: pd.DataFrame) -> Points | None:
-    """Return the columns of a file of scores that are no results as points; None: there are none.
-
-    They only say which rows are alike, so what cannot be used is left out.
-    """
-    results = tuple(name for name in table if name in (*COLUMNS, "row"))
-    if len(results) + (columns.id is not None) >= table.shape[1]:
-        return None
-    try:
-        return read_points(path, replace(columns, drop=(*columns.drop, *results)))
-    except ValueError:
-        return None
-
-
-def _places(points: Points) -> Floats:
-    """Return points of all rows; rows that were left out have no score, and lie anywhere."""
-    # Of texts, `drawn` holds the numbers to draw.
-    X = points.X if points.drawn is None else points.drawn
-    values = np.asarray(X if not hasattr(X, "toarray") else X.toarray())
-    out = np.zeros((len(points.kept), values.shape[1]))
-    out[points.kept] = values
-    return out
 
 
 def _answers(

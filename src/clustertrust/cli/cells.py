@@ -14,7 +14,6 @@ from clustertrust.cli.options import CakeOptions, ReadOptions
 from clustertrust.cli.points import Points
 from clustertrust.cli.printing import is_interactive
 from clustertrust.cli.request import ScoreRequest
-from clustertrust.files import format_of
 
 
 def is_h5ad(data: str, columns: ReadOptions) -> bool:
@@ -22,7 +21,7 @@ def is_h5ad(data: str, columns: ReadOptions) -> bool:
     # A folder has no format of its own.
     if data == "-" or Path(data).is_dir():
         return False
-    return (columns.format or format_of(data)) == "h5ad"
+    return columns.format_of(data) == "h5ad"
 
 
 def for_cells(method: CakeOptions, typed: Collection[str]) -> CakeOptions:
@@ -54,7 +53,7 @@ def graph_of(request: ScoreRequest, points: Points) -> Any:
         return None
     from clustertrust.anndata.data import cells_of
 
-    cake = _template(request)
+    cake = estimator_of(request)
     if request.has_labels:
         # Nothing is clustered, or by what suits the data.
         cake.clusterer = cake.clusterer if "clusterer" in request.typed else None
@@ -74,10 +73,10 @@ def score_graph(request: ScoreRequest, graph: Any) -> Confidence:
             f"{refused[0]} needs coordinates, and the graph of neighbours of the cells is "
             "clustered; add --use-rep X_pca."
         )
-    scored: Confidence = graph.cluster(_template(request))
+    scored: Confidence = graph.cluster(estimator_of(request))
     return scored
 
 
-def _template(request: ScoreRequest) -> CAKE:
+def estimator_of(request: ScoreRequest) -> CAKE:
     """Return the settings of a request as an estimator."""
     return CAKE(**runs_of(request), **request.method.scoring(), verbose=is_interactive())

@@ -21,7 +21,7 @@ def check_tools(data: str, columns: ReadOptions, paths: Mapping[str, Path]) -> N
     if data != "-" and Path(data).is_dir():
         return
     try:
-        read = columns.format or ("csv" if data == "-" else format_of(data))
+        read = columns.format_of(data)
     except ValueError as error:
         if Path(data).suffix.lower() in {".xls", ".numbers"}:
             raise click.UsageError(
@@ -66,6 +66,19 @@ def check_method(method: CakeOptions, *, for_model: bool) -> None:
     if for_model and lost:
         raise click.UsageError(
             f"--model: runs of {lost[0]} cannot be saved; use another --clusterer."
+        )
+
+
+def check_matrix(method: CakeOptions, distances: bool) -> None:
+    """Raise for a matrix in place of points where something is clustered."""
+    if method.metric == "precomputed" and not distances:
+        raise click.UsageError(
+            "--metric precomputed: to cluster a square table of distances, give --distances."
+        )
+    if method.kernel == "precomputed":
+        raise click.UsageError(
+            "--kernel precomputed is for given partitions: clusterers need the points. Add "
+            "--labels."
         )
 
 

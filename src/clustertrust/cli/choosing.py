@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +12,20 @@ from scipy import sparse
 
 from clustertrust import CAKE, KProfile, choose_k
 from clustertrust._views import data_view
-from clustertrust.cli.checks import check_clusters_distances, format_of_output
+from clustertrust.cli.checks import (
+    check_clusters_distances,
+    check_matrix,
+    check_tools,
+    format_of_output,
+)
 from clustertrust.cli.options import BUILDING, SCORING, CakeOptions
 from clustertrust.cli.outputs import staged
 from clustertrust.cli.planning import for_metric
-from clustertrust.cli.points import Points, read_points
+from clustertrust.cli.points import Points, name_of, read_points
 from clustertrust.cli.printing import (
     as_json,
     is_interactive,
     left_out_of,
-    name_of,
     plan_of,
     planned_settings,
     print_json,
@@ -31,7 +36,7 @@ from clustertrust.cli.printing import (
     unscored,
 )
 from clustertrust.cli.request import ChooseRequest
-from clustertrust.cli.squares import read_square
+from clustertrust.cli.squares import for_distances, for_gower, read_square
 from clustertrust.cli.writing import save_figure, write_plan
 from clustertrust.ensemble.clusterers import CLUSTERERS
 from clustertrust.files import FORMATS, write_table
@@ -74,8 +79,30 @@ def check_table(out: Path | None) -> None:
         )
 
 
+def _checked(request: ChooseRequest) -> ChooseRequest:
+    """Return the request with the method for what DATA holds; raise for what cannot be done."""
+    method = request.method
+    if request.distances:
+        request.refuse(("save_plan",), "With --distances every column is a point")
+        method = for_distances(request)
+    check_matrix(method, request.distances)
+    method = for_gower(method, request.typed)
+    null = check_null(method, request.null, typed="null" in request.typed)
+    if not null:
+        without_points = "--distances" if request.distances else "--metric gower"
+        why = "--no-null" if "null" in request.typed else without_points
+        unused = ("effort", "n_surrogates", "level")
+        request.refuse(unused, f"With {why} there are no surrogates")
+    check_choosing_method(method)
+    check_table(request.paths.get("--out"))
+    others = {option: path for option, path in request.paths.items() if option != "--out"}
+    check_tools(request.data, request.columns, others)
+    return replace(request, method=method, null=null)
+
+
 def choose(request: ChooseRequest) -> None:
     """Profile a range of k."""
+    request = _checked(request)
     data, paths, method, ks = request.data, request.paths, request.method, request.ks
     if request.distances:
         points = read_square(data, request.columns)

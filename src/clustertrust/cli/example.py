@@ -10,19 +10,20 @@ import pandas as pd
 from clustertrust import CAKE
 from clustertrust.cli.outputs import staged
 from clustertrust.cli.printing import with_options
+from clustertrust.cli.request import DemoRequest
 from clustertrust.cli.terminal import echo, quote
 from clustertrust.cli.writing import votes_of
 from clustertrust.files import write_table
 from clustertrust.summary import headline, summary_of
 
 
-def demo(folder: str | None) -> None:
+def demo(request: DemoRequest) -> None:
     """Score Iris, and explain the least sure point."""
     from sklearn.datasets import load_iris
 
     from clustertrust.report import write_report
 
-    files = {} if folder is None else _demo_files(Path(folder))
+    files = {} if request.out is None else _demo_files(Path(request.out))
     iris = load_iris(as_frame=True)
     names = pd.Index([f"flower-{i:03}" for i in range(1, len(iris.data) + 1)], name="flower")
     X = iris.data.set_axis(

@@ -9,16 +9,15 @@ import numpy as np
 import pandas as pd
 
 from clustertrust._shares import percents
-from clustertrust.cli.points import ROW, Points
-from clustertrust.cli.printing import name_of
-from clustertrust.cli.reporting import read_scored_points
-from clustertrust.cli.request import ExplainRequest
+from clustertrust.cli.checks import check_tools
+from clustertrust.cli.points import ROW, Points, name_of
+from clustertrust.cli.reviews import ExplainRequest
+from clustertrust.cli.scored_files import read_scored_points
 from clustertrust.cli.sidecar_plan import as_scored, how_read
 from clustertrust.cli.terminal import echo
 from clustertrust.cli.writing import read_names
 from clustertrust.columns import COLUMNS
 from clustertrust.reasons import SENTENCES, error_text
-from clustertrust.tables.column import ColumnPlan
 from clustertrust.tables.values import as_categories
 
 # Columns that are compared.
@@ -30,6 +29,7 @@ COMPONENTS = ("stability", "geometry", "persistence", "second_opinions")
 
 def explain(request: ExplainRequest) -> None:
     """Print why a row scored as it did."""
+    check_tools(request.data, request.columns, {})
     columns = as_scored(request.scores, request.columns)
     points, table, _ = read_scored_points(request.scores, request.data, columns)
     position = _position(request.row, points.ids, name_of(request.data))
@@ -126,7 +126,8 @@ def _beside_clusters(points: Points, table: pd.DataFrame, position: int) -> list
     labels = table["label"][points.kept].to_numpy()
     at = int(points.kept[:position].sum())
     clusters = [row["label"]] + ([row["rival"]] if pd.notna(row.get("rival")) else [])
-    numbers = _numbers(points)
+    numbers = points.unscaled.select_dtypes("number")
+    numbers = numbers[[name for name in numbers if name not in points.encoded]]
     values = numbers.iloc[at]
     beside: dict[str, Any] = {"this row": values}
     for cluster in clusters:
@@ -160,27 +161,13 @@ def _filled_in(points: Points, names: list[str]) -> list[str]:
     return [f"In place of a missing value, the clustering took the column's mean: {taken}."]
 
 
-def _categories(points: Points) -> list[ColumnPlan]:
-    used = [] if points.plan is None else points.plan.used
-    there = points.original is not None
-    return [column for column in used if column.use == "category" and there]
-
-
-def _numbers(points: Points) -> pd.DataFrame:
-    """Return the columns of numbers, without those that categories became."""
-    encoded = {name for column in _categories(points) for name in column.features}
-    numbers: pd.DataFrame = points.unscaled.select_dtypes("number")
-    return numbers[[name for name in numbers if name not in encoded]]
-
-
 def _beside_categories(points: Points, labels: Any, at: int, clusters: list[Any]) -> list[str]:
     """Return its categories, and how much of each cluster has the same."""
-    columns = _categories(points)
-    if not columns or points.original is None or points.plan is None:
+    if points.original is None or points.plan is None or not points.categories:
         return []
     own = points.original[points.kept]
     rows = {}
-    for column in columns[:LISTED]:
+    for column in points.categories[:LISTED]:
         texts = as_categories(own[column.name], points.plan.na).fillna(MISSING)
         same = (texts == texts.iloc[at]).to_numpy()
         shares = {f"cluster {one}": f"{same[labels == one].mean():.0%}" for one in clusters}

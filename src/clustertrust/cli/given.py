@@ -2,62 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
-import click
 import numpy as np
 import pandas as pd
 
 from clustertrust import Confidence, Ensemble, audit, confidence
-from clustertrust.cli.cells import is_h5ad
-from clustertrust.cli.options import AUDITING, NOT_AUDITING, ReadOptions
-from clustertrust.cli.points import Points, read_file
-from clustertrust.cli.printing import is_interactive, name_of
+from clustertrust.cli.options import AUDITING, NOT_AUDITING
+from clustertrust.cli.points import Points
+from clustertrust.cli.printing import is_interactive
 from clustertrust.cli.request import AuditRequest, ScoreRequest
 from clustertrust.files import Reading, read_table
-from clustertrust.files.columns import check_there
 
 
-def without_labels(request: ScoreRequest) -> tuple[ReadOptions, pd.DataFrame | None]:
-    """Return how to read the data, and their column of labels, which is no feature; else None.
-
-    The labels of cells are in obs.
-    """
-    name = request.labels_column
-    if name is None or is_h5ad(request.data, request.columns):
-        return request.columns, None
-    if request.data == "-":
-        raise click.UsageError("--labels-column reads the data twice; give DATA as a file.")
-    table = read_file(request.data, request.columns).data
-    if not isinstance(table, pd.DataFrame):
-        raise ValueError(f"{request.data} holds a sparse matrix, which has no column of labels.")
-    dropped = (*request.columns.drop, name)
-    return replace(request.columns, drop=dropped), _column_of(table, name, request)
-
-
-def with_labels_noted(points: Points, name: str | None) -> Points:
-    """Return the points with a plan that says which column holds the labels, if one does."""
-    if points.plan is None:
-        return points
-    columns = (
-        replace(one, reason="it holds the labels") if one.name == name else one
-        for one in points.plan.columns
-    )
-    return replace(points, plan=replace(points.plan, columns=tuple(columns)))
-
-
-def score_given(
-    request: ScoreRequest, points: Points, column: pd.DataFrame | None, graph: Any
-) -> Confidence:
+def score_given(request: ScoreRequest, points: Points, graph: Any) -> Confidence:
     """Score given partitions, or audit one labelling."""
     if request.labels is not None:
         runs = _read_partitions(request.labels, request.columns.id, points)
     else:
-        assert request.labels_column is not None
-        if column is None:
-            column = _column_of(points.adata.obs, request.labels_column, request)
-        runs = column[points.kept].reset_index(drop=True)
+        assert points.labels is not None
+        runs = points.labels[points.kept].reset_index(drop=True)
     typed, method = request.typed, request.method
     is_one = runs.shape[1] == 1
     why = "one labelling is audited" if is_one else "nothing is clustered"
@@ -89,13 +53,6 @@ def _classifier(request: ScoreRequest, points: Points) -> dict[str, Any]:
             "it holds one column for each label."
         )
     return {"pred_probs": table[points.kept].reset_index(drop=True)}
-
-
-def _column_of(table: pd.DataFrame, name: str, request: ScoreRequest) -> pd.DataFrame:
-    """Return the column of labels of a table, by its name as the user typed it."""
-    names = {str(column): column for column in table.columns}
-    check_there(list(names), name_of(request.data), labels_column=[name])
-    return table[[names[name]]]
 
 
 def _read_partitions(path: str, id: str | None, points: Points) -> pd.DataFrame:

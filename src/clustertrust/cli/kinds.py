@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -77,14 +77,7 @@ class Between(click.FloatRange):
         return number
 
 
-if TYPE_CHECKING:
-    AnyType = click.ParamType[Any]
-else:
-    # Older releases of click have no type of values.
-    AnyType = click.ParamType
-
-
-class Parsed(AnyType):
+class Parsed(click.ParamType):  # type: ignore[type-arg]  # older releases have no type of values
     """What a function makes of a typed text; its ValueError says what is wrong with it."""
 
     def __init__(self, metavar: str, parse: Callable[[str], Any]) -> None:

@@ -16,13 +16,12 @@ import pandas as pd
 
 from clustertrust import CAKE, Confidence
 from clustertrust._devices import GPU
-from clustertrust.cli.blocks import open_table, prepare_table
+from clustertrust.cli.blocks import on_workers, open_table, prepare_table
 from clustertrust.cli.outputs import is_special, staged
-from clustertrust.cli.points import ROW, Points, row_name, with_left_out
+from clustertrust.cli.points import ROW, Points, name_of, row_name, with_left_out
 from clustertrust.cli.printing import (
     Outcome,
     is_interactive,
-    name_of,
     print_scores,
     say,
     score_settings,
@@ -30,13 +29,11 @@ from clustertrust.cli.printing import (
 )
 from clustertrust.cli.request import ScoreRequest
 from clustertrust.cli.sidecar_plan import with_plan_beside
-from clustertrust.cli.workers import on_workers
 from clustertrust.cli.writing import write_shown
-from clustertrust.files.appending import Append
-from clustertrust.files.file_sources import FileSource
 from clustertrust.files.formats import FORMATS, format_of, need, suffixes
 from clustertrust.files.kept import KeptSource
-from clustertrust.files.sources import Block, Source
+from clustertrust.files.reading import Append
+from clustertrust.files.sources import Block, FileSource, Source
 from clustertrust.files.tables import append_table, fits_in_memory
 from clustertrust.files.text_sources import CsvSource
 from clustertrust.model_files import StoredModel, about_columns, save_model
@@ -53,7 +50,7 @@ def large_source(request: ScoreRequest) -> FileSource | None:
     if data == "-":
         return None
     if not path.is_dir():
-        format = columns.format or format_of(path)
+        format = columns.format_of(data)
         is_whole = FORMATS[format].blocks is None
         if is_whole or (request.scheduler is None and fits_in_memory(path, format)):
             return None
@@ -185,4 +182,4 @@ def _points(sample: SampledRows, preparer: TablePreparer, columns: Sequence[str]
     X = pd.DataFrame(sample.X, columns=names, index=ids)
     kept = np.ones(len(ids), dtype=bool)
     unscaled = preparer.measures_.unscale(X)
-    return Points(X, unscaled, ids, kept, preparer, plan=plan, sampled=True)
+    return Points(X, unscaled, ids, kept, preparer, sampled=True)

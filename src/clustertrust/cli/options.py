@@ -144,6 +144,12 @@ class ReadOptions:
                 "--drop and --keep."
             )
 
+    def format_of(self, data: str) -> str:
+        """Return the format of the data, by their suffix if none is given."""
+        from clustertrust.files import format_of
+
+        return self.format or ("csv" if data == "-" else format_of(data))
+
     def changes(self) -> list[str]:
         """Return the given options that choose columns or change their values."""
         names = ("use", "drop", "keep", "category", "impute", "plan", "drop_missing", "standardize")

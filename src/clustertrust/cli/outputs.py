@@ -8,7 +8,6 @@ hidden folder. `--out` comes last, so if it is new, all others are.
 from __future__ import annotations
 
 import errno
-import json
 import os
 import shutil
 import stat
@@ -20,6 +19,10 @@ from pathlib import Path
 
 import click
 
+from clustertrust.cli.kinds import OUTPUT
+
+# The same as -
+STDOUT = "/dev/stdout"
 PICTURES = (".png", ".svg", ".pdf")
 # This one is renamed last: if it is new, so are the others.
 LAST = "--out"
@@ -29,6 +32,22 @@ SUFFIXES = {"--plot": PICTURES, "--report": PAGES}
 _DRAFTS: set[Path] = set()
 _MOVING = threading.RLock()
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+def typed_files(context: click.Context) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the files to write and those to read, by what is typed for them."""
+    written: dict[str, str] = {}
+    read: dict[str, str] = {}
+    for param in context.command.params:
+        value = context.params.get(param.name or "")
+        if param.type is OUTPUT and value is not None:
+            written[param.opts[0]] = "-" if value == STDOUT else value
+        elif isinstance(param.type, click.Path) and param.type.exists and value is not None:
+            is_option = isinstance(param, click.Option)
+            typed = param.opts[0] if is_option else param.human_readable_name
+            several = isinstance(value, tuple)
+            read |= {f"{typed} {path}": path for path in value} if several else {typed: value}
+    return written, read
 
 
 def check_outputs(outputs: Mapping[str, str], inputs: Mapping[str, str]) -> dict[str, Path]:
@@ -44,7 +63,7 @@ def check_outputs(outputs: Mapping[str, str], inputs: Mapping[str, str]) -> dict
     for i, (option, path) in enumerate(paths.items()):
         check_target(option, path)
         for what, other in [*read.items(), *list(paths.items())[:i]]:
-            if _same(path, other):
+            if same_file(path, other):
                 raise click.UsageError(f"{option} {path} is the same file as {what}; name another.")
         check_suffix(option, path, SUFFIXES.get(option, ()))
     return paths
@@ -75,45 +94,7 @@ def is_special(path: Path) -> bool:
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
-def plan_beside(scores: str | Path) -> Path:
-    """Return where the plan of a file of scores is kept."""
-    return Path(f"{scores}.plan.json")
-
-
-def check_plan_beside(
-    paths: Mapping[str, Path], inputs: Mapping[str, str], plan: str | None
-) -> None:
-    """Raise if the plan next to the scores would replace an input, or a file that is not a plan."""
-    if LAST not in paths or is_special(paths[LAST]):
-        return
-    beside = plan_beside(paths[LAST])
-    known = [path for option, path in paths.items() if option != LAST]
-    known += [] if plan is None else [Path(plan)]
-    if not os.path.lexists(beside) or any(_same(beside, other) for other in known):
-        return
-    what = next((what for what, path in inputs.items() if _same(beside, Path(path))), None)
-    if what is not None:
-        problem = f"is {what}"
-    elif not _is_plan(beside):
-        problem = "exists already and is not a plan"
-    else:
-        return
-    raise click.UsageError(
-        f"--out {paths[LAST]}: {beside}, where the plan of its columns is kept, {problem}; "
-        "name another file."
-    )
-
-
-def _is_plan(path: Path) -> bool:
-    """Return whether a file looks like a plan that was written next to scores, edited or not."""
-    try:
-        plan = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
-    except (OSError, ValueError, RecursionError):
-        return False
-    return isinstance(plan, dict) and isinstance(plan.get("columns"), list) and "scale" in plan
-
-
-def _same(a: Path, b: Path) -> bool:
+def same_file(a: Path, b: Path) -> bool:
     """Return whether two paths are one file, also through links."""
     return a.resolve() == b.resolve() or (a.exists() and b.exists() and a.samefile(b))
 
@@ -132,6 +113,8 @@ def staged(paths: Mapping[str, Path]) -> Iterator[dict[str, Path]]:
     lies in a hidden folder next to it, so that it moves in one step. A pipe or a device stays what
     it is, and gets the bytes at the end.
     """
+    from clustertrust.storage import replace_file, sync_folder  # loads NumPy
+
     special = {option: path for option, path in paths.items() if is_special(path)}
     # A link stays a link: its target is replaced.
     targets = {option: path.resolve() for option, path in paths.items() if option not in special}
@@ -154,8 +137,10 @@ def staged(paths: Mapping[str, Path]) -> Iterator[dict[str, Path]]:
                 for option in sorted(targets, key=lambda option: option == LAST):
                     target, draft = targets[option], standins[option]
                     moved.append((target, _kept(target, folders[target.parent]), draft))
-                    _replace(draft, target)
-                _sync(folders)
+                    replace_file(draft, target)
+                # So that the new names survive a power cut.
+                for parent in {target.parent for target in targets.values()}:
+                    sync_folder(parent)
             for option, path in special.items():
                 with standins[option].open("rb") as written, path.open("wb") as opened:
                     shutil.copyfileobj(written, opened)
@@ -204,21 +189,6 @@ def _kept(target: Path, folder: Path) -> Path | None:
         # Some file systems have no second names.
         shutil.copy2(target, old)
     return old
-
-
-def _replace(draft: Path, target: Path) -> None:
-    from clustertrust.storage import replace_file  # loads NumPy
-
-    replace_file(draft, target)
-
-
-def _sync(folders: Mapping[Path | None, Path]) -> None:
-    """Force the new names to disk, so that they survive a power cut."""
-    from clustertrust.storage import sync_folder
-
-    for parent in folders:
-        if parent is not None:
-            sync_folder(parent)
 
 
 def remove_drafts() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,12 @@ from scipy import sparse
 from clustertrust._errors import Message
 from clustertrust._types import Array, Bools
 from clustertrust.cli.options import ReadOptions
-from clustertrust.cli.planning import FittedTable, fit_preparer, read_plan
+from clustertrust.cli.planning import fit_preparer, read_plan
 from clustertrust.columns import beside_results
 from clustertrust.files import Reading, Table, read_table
-from clustertrust.files.columns import NAMELESS, UNNAMED, stripped
-from clustertrust.files.formats import FORMATS, format_of
+from clustertrust.files.columns import NAMELESS, UNNAMED, check_there, stripped
 from clustertrust.files.reading import Dialect
-from clustertrust.tables import TablePlan, TablePreparer
+from clustertrust.tables import ColumnPlan, TablePlan, TablePreparer
 from clustertrust.tables.units import with_scale
 
 ROW = "row"  # name of the index, if nothing else names the rows
@@ -38,9 +37,9 @@ class Points:
     unscaled : the same rows as in the file: not scaled, and NaN where a value is missing
     ids : names of all rows of the file, in its order
     kept : (rows,) which of them are used
-    preparer : what made them of the table; None for sparse data
+    preparer : what made them of the table; None for sparse data and distances
     adata : the AnnData object, if the file is one
-    plan : what was decided for each column; None for sparse data
+    labels : (rows,) the column that holds labels, if one was named
     why : (rows,) why a row is left out, an empty text if it is used
     original : the table as written, if its columns have names and it is wanted
     folder : where the file is; None for standard input
@@ -57,7 +56,7 @@ class Points:
     kept: Bools
     preparer: TablePreparer | None
     adata: Any = None
-    plan: TablePlan | None = None
+    labels: pd.DataFrame | None = None
     why: Array | None = None
     original: pd.DataFrame | None = None
     folder: Path | None = None
@@ -67,13 +66,44 @@ class Points:
     view: Any = None
     dialect: Dialect | None = None
 
+    @property
+    def plan(self) -> TablePlan | None:
+        """What was decided for each column; None for sparse data and distances."""
+        return None if self.preparer is None else self.preparer.plan_
 
-def read_file(path: str, columns: ReadOptions, *, as_written: bool = False) -> Table:
-    """Read a file, or standard input (-); `as_written` keeps the fields of text as text."""
+    @property
+    def categories(self) -> list[ColumnPlan]:
+        """The columns that became several of 0 and 1, if the table as written is at hand."""
+        used = [] if self.plan is None or self.original is None else self.plan.used
+        return [column for column in used if column.use == "category"]
+
+    @property
+    def encoded(self) -> set[str]:
+        """The columns of 0 and 1 that these became."""
+        return {name for column in self.categories for name in column.features}
+
+
+def name_of(data: str) -> str:
+    """Return the name of the input for texts and pages, without its folder."""
+    return "standard input" if data == "-" else Path(data).name
+
+
+def source_name(path: str) -> str:
+    """Return what messages call the input."""
+    return "The input" if path == "-" else path
+
+
+def source_of(path: str) -> str | bytes:
+    """Return what to read, perhaps twice: a path, or the bytes of standard input (-)."""
+    return sys.stdin.buffer.read() if path == "-" else path
+
+
+def read_file(source: str | bytes, columns: ReadOptions, *, as_written: bool = False) -> Table:
+    """Read a file, or bytes; `as_written` keeps the fields of text as text."""
     reading = replace(reading_of(columns), as_written=as_written)
-    if path == "-":
-        return read_table(_standard_input(), reading, format=columns.format or "csv")
-    return read_table(path, reading, format=columns.format)
+    return read_table(
+        source, reading, format=columns.format or ("csv" if isinstance(source, bytes) else None)
+    )
 
 
 def reading_of(columns: ReadOptions) -> Reading:
@@ -93,53 +123,51 @@ def reading_of(columns: ReadOptions) -> Reading:
     )
 
 
-_READ: list[tuple[Any, bytes]] = []  # standard input, which can be read only once
-
-
-def _standard_input() -> bytes:
-    """Return all of standard input, also when it is asked for again."""
-    if not _READ or _READ[0][0] is not sys.stdin:
-        _READ[:] = [(sys.stdin, sys.stdin.buffer.read())]
-    return _READ[0][1]
-
-
 def read_points(
     path: str,
     columns: ReadOptions,
     *,
-    fitted: FittedTable | None = None,
+    prepare: Callable[[pd.DataFrame, ReadOptions, str], TablePreparer] | None = None,
+    labels: str | None = None,
     own: bool = True,
 ) -> Points:
-    """Read points; `fitted` is what a model that shall score them knows of its table.
+    """Read points.
 
-    `own`: the table as written is wanted too, which takes a second reading.
+    Parameters
+    ----------
+    path : the file, or - for standard input
+    columns : how to read it
+    prepare : what makes numbers of a table for a model; None: a look at the table
+    labels : the column that holds labels
+    own : whether the table as written is wanted too, which takes a second reading
     """
-    table = read_file(path, columns)
-    source_name = "The input" if path == "-" else path
+    source = source_of(path)
+    table = read_file(source, columns)
+    given = None if labels is None else _labels_of(table, labels, path)
+    called = source_name(path)
     if table.data.shape[0] == 0:
-        raise ValueError(f"{source_name} has column names but no rows.")
+        raise ValueError(f"{called} has column names but no rows.")
     if sparse.issparse(table.data):
-        return _sparse_points(table, columns, fitted, source_name)
+        return replace(_sparse_points(table, columns), labels=given)
     if table.names is not None and columns.id == table.names.name and columns.id not in table.data:
         columns = replace(columns, id=None)  # the index in a pandas file names the rows anyway
     frame, notes = _named(table, columns)
     # Columns of arrays and AnnData have no names of their own.
     has_names = table.adata is None and not isinstance(table.data.columns, pd.RangeIndex)
-    if fitted is not None:
-        preparer = fitted.preparer_of(frame, columns, source_name)
+    if prepare is not None:
+        preparer = prepare(frame, columns, called)
     else:
         names, one_block = list(frame.columns), (frame,)
         preparer = fit_preparer(
-            columns, names, lambda: one_block, source_name, notes=notes, has_names=has_names
+            columns, names, lambda: one_block, called, notes=notes, has_names=has_names
         )
-    plan = preparer.plan_
-    plan.check_whole_numbers(frame, source_name)
+    plan = preparer.plan_ = _with_labels_noted(preparer.plan_, labels)
+    plan.check_whole_numbers(frame, called)
     rows = preparer.rows_of(frame)
     ids, kept = _ids(table, frame, plan), rows.why == ""
     if not kept.any():
         raise ValueError(
-            f"{source_name} has no row without missing values; try --impute mean, or --drop "
-            "columns."
+            f"{called} has no row without missing values; try --impute mean, or --drop columns."
         )
     # Columns of arrays have no names that a model could ask for.
     plain = not has_names and rows.X.shape[1] == table.data.shape[1]
@@ -151,14 +179,33 @@ def read_points(
         kept=kept,
         preparer=preparer,
         adata=table.adata,
-        plan=plan,
+        labels=given,
         why=rows.why,
-        original=_as_written(path, columns, table, frame) if own and has_names else None,
+        original=_as_written(source, columns, table, frame) if own and has_names else None,
         folder=None if path == "-" else Path(path).parent,
         n_filled={} if plan.is_mixed else rows.n_missing,
         dialect=table.dialect,
     )
-    return _with_numbers(points, frame[kept]) if plan.is_mixed and fitted is None else points
+    return _with_numbers(points, frame[kept]) if plan.is_mixed and prepare is None else points
+
+
+def _labels_of(table: Table, name: str, path: str) -> pd.DataFrame:
+    """Return the column of labels, by its name as the user typed it; those of cells are in obs."""
+    frame = table.data if table.adata is None else table.adata.obs
+    if not isinstance(frame, pd.DataFrame):
+        raise ValueError(f"{path} holds a sparse matrix, which has no column of labels.")
+    names = {str(column): column for column in frame.columns}
+    check_there(list(names), name_of(path), labels_column=[name])
+    return frame[[names[name]]]
+
+
+def _with_labels_noted(plan: TablePlan, name: str | None) -> TablePlan:
+    """Return the plan, which says of the column of labels why it is not clustered."""
+    columns = (
+        replace(one, reason="it holds the labels") if one.name == name else one
+        for one in plan.columns
+    )
+    return replace(plan, columns=tuple(columns))
 
 
 def _as_frame(values: Any, index: pd.Index, columns: Any) -> pd.DataFrame:
@@ -189,12 +236,14 @@ def _with_numbers(points: Points, frame: pd.DataFrame) -> Points:
     )
 
 
-def _as_written(path: str, columns: ReadOptions, table: Table, frame: pd.DataFrame) -> pd.DataFrame:
+def _as_written(
+    source: str | bytes, columns: ReadOptions, table: Table, frame: pd.DataFrame
+) -> pd.DataFrame:
     """Return the table with its text as in the file, which numbers would lose: 007, 5.10."""
-    format = columns.format or ("csv" if path == "-" else format_of(path))
-    if "as_written" not in FORMATS[format].options:
+    # Text has a dialect.
+    if table.dialect is None:
         return frame if table.names is None else frame.set_axis(table.names, axis=0)
-    texts: pd.DataFrame = read_file(path, columns, as_written=True).data
+    texts: pd.DataFrame = read_file(source, columns, as_written=True).data
     return texts.set_axis(frame.columns, axis=1)
 
 
@@ -214,7 +263,7 @@ def _has_nameless_ids(frame: pd.DataFrame, columns: ReadOptions) -> bool:
     return name not in said
 
 
-def on_all_rows(table: pd.DataFrame, points: Points, *, only_scores: bool = False) -> pd.DataFrame:
+def on_all_rows(table: pd.DataFrame, points: Points, *, only_scores: bool) -> pd.DataFrame:
     """Extend a table of the used rows to all rows, next to the original columns or the names."""
     table = table.reset_index(drop=True)
     if not points.kept.all():
@@ -238,14 +287,7 @@ def with_left_out(table: pd.DataFrame, why: Array) -> pd.DataFrame:
     return table.assign(reason=table["reason"].astype(object).where(kept, why))
 
 
-def _sparse_points(
-    table: Table, columns: ReadOptions, fitted: FittedTable | None, source_name: str
-) -> Points:
-    if fitted is not None and fitted.preparer.measures_.is_scaled:
-        raise ValueError(
-            f"{source_name} is a sparse matrix, and the model standardises columns; give a dense "
-            "table."
-        )
+def _sparse_points(table: Table, columns: ReadOptions) -> Points:
     refused = ["--id"] * bool(columns.id) + columns.changes()
     if refused:
         raise ValueError(

@@ -18,8 +18,8 @@ from scipy import sparse
 from clustertrust import Audit, Confidence, __version__
 from clustertrust._errors import rendered
 from clustertrust.cli.options import BUILDING, SCORING, audited
-from clustertrust.cli.points import Points
-from clustertrust.cli.request import PredictRequest, Request, ScoreRequest
+from clustertrust.cli.points import Points, name_of
+from clustertrust.cli.request import PredictRequest, ScoreRequest, TableRequest
 from clustertrust.cli.terminal import data_stream, echo
 from clustertrust.cli.wording import current_wording
 from clustertrust.files.reading import Dialect
@@ -215,7 +215,7 @@ def print_scores(outcome: Outcome, settings: Mapping[str, Any]) -> None:
 
 
 def print_summary(
-    request: Request, text: str, plan: TablePlan | None, notes: Sequence[str] = ()
+    request: TableRequest, text: str, plan: TablePlan | None, notes: Sequence[str]
 ) -> None:
     """Print the plan and the summary, on standard error if standard output has the table."""
     if plan is not None:
@@ -245,8 +245,3 @@ def print_table(table: pd.DataFrame, dialect: Dialect | None = None) -> None:
     """Print a table as CSV, in the dialect that was read."""
     marks = {} if dialect is None else dialect.options("csv", ",")
     table.to_csv(data_stream(), index=False, lineterminator="\n", encoding="utf-8", **marks)
-
-
-def name_of(data: str) -> str:
-    """Return the name of the input for texts and pages, without its folder."""
-    return "standard input" if data == "-" else Path(data).name

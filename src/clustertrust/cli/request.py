@@ -1,4 +1,4 @@
-"""What the user asked a command to do, as one record; its fields are the command's options.
+"""What a command is asked to do: a record, with the options as fields and the help as docstring.
 
 Nothing heavy is imported here, so help and shell completion stay fast.
 """
@@ -12,34 +12,41 @@ from typing import TYPE_CHECKING, Any, Self
 
 import click
 
-from clustertrust.cli.declaring import argument, flag, one_of, option, several
+from clustertrust.cli.declaring import argument, count, flag, one_of, option, output, several
 from clustertrust.cli.kinds import (
     INPUT,
     NUMBERS,
-    OUTPUT,
     STORED,
     TABLE_OR_FOLDER,
     Between,
     TableChoice,
     TableOption,
 )
-from clustertrust.cli.options import AuditOptions, CakeOptions, ProfileOptions, ReadOptions
-from clustertrust.cli.outputs import check_outputs, check_plan_beside
+from clustertrust.cli.options import (
+    AUDITING,
+    BUILDING,
+    AuditOptions,
+    CakeOptions,
+    ProfileOptions,
+    ReadOptions,
+)
+from clustertrust.cli.outputs import STDOUT, check_outputs, typed_files
+from clustertrust.cli.sidecar_plan import check_plan_beside
 from clustertrust.cli.wording import current_wording
 
-# The same as -
-STDOUT = "/dev/stdout"
 SHARE = Between(0, 1, min_open=True, max_open=True)
+NAMES = "Names of clusters for the page (JSON by label), as the page saves them."
+ONLY_SCORES = "Write the names of the rows and the results, without the other columns of DATA."
+SAVE_PLAN = "Write what is done with each column (.json). Edit it, and pass it to --plan."
+DISTANCES = "DATA is a square table of distances, with or without names; k-medoids by default."
+JSON = ("Print the summary as JSON and nothing else.", "--json")
 
 
-def _json() -> Any:
-    return flag("Print the summary as JSON and nothing else.", "--json")
-
-
-def _threshold(
+def threshold(
     without: str = "what data without clusters rarely exceed; for given labels or distances half "
     "of the median.",
 ) -> Any:
+    """Return the option that says which scores are kept, and what is kept without it."""
     return option(
         f"Scores above this are kept; counts and reasons depend on it. Without it: {without}",
         type=Between(0, 1),
@@ -47,62 +54,39 @@ def _threshold(
     )
 
 
-def _names() -> Any:
-    return option(
-        "Names of clusters for the page (JSON by label), as the page saves them.",
-        type=STORED,
-        metavar="FILE",
-    )
-
-
-def _only_scores() -> Any:
-    return flag("Write the names of the rows and the results, without the other columns of DATA.")
-
-
-def _save_plan() -> Any:
-    return _output("Write what is done with each column (.json). Edit it, and pass it to --plan.")
-
-
-def _distances() -> Any:
-    return flag("DATA is a square table of distances, with or without names; k-medoids by default.")
-
-
-def _output(help: str, **settings: Any) -> Any:
-    return option(help, type=OUTPUT, metavar="FILE", **settings)
-
-
-def _count(help: str, *names: str, least: int = 1, metavar: str = "N", **settings: Any) -> Any:
-    return option(help, *names, type=click.IntRange(min=least), metavar=metavar, **settings)
-
-
-def _files(context: click.Context) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the files to write and those to read, by what is typed for them."""
-    written: dict[str, str] = {}
-    read: dict[str, str] = {}
-    for param in context.command.params:
-        value = context.params.get(param.name or "")
-        if param.type is OUTPUT and value is not None:
-            written[param.opts[0]] = "-" if value == STDOUT else value
-        elif isinstance(param.type, click.Path) and param.type.exists and value is not None:
-            is_option = isinstance(param, click.Option)
-            typed = param.opts[0] if is_option else param.human_readable_name
-            several = isinstance(value, tuple)
-            read |= {f"{typed} {path}": path for path in value} if several else {typed: value}
-    return written, read
-
-
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """The request to a command that reads a table.
+    """The request to a command.
 
     Attributes
     ----------
     typed : parameters that the user typed; the others have their defaults
+    """
+
+    typed: frozenset[str] = frozenset()
+
+    def checked(self) -> Self:
+        """Return the request as the command gets it; raise for what cannot be done."""
+        return self
+
+    def refuse(self, names: Iterable[str], why: str) -> None:
+        """Raise if the user typed one of these parameters, which have no use here."""
+        wording = current_wording()
+        refused = [wording(name, None) for name in names if name in self.typed]
+        if refused:
+            raise click.UsageError(f"{why}; leave out {', '.join(refused)}.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableRequest(Request):
+    """The request to a command that reads a table.
+
+    Attributes
+    ----------
     paths : where each output goes, by option
     columns : how the table is read
     """
 
-    typed: frozenset[str] = frozenset()
     paths: Mapping[str, Path] = field(default_factory=dict)
     columns: ReadOptions = field(default_factory=ReadOptions)
 
@@ -116,8 +100,8 @@ class Request:
         return getattr(self, "out", None) in ("-", STDOUT)
 
     def checked(self) -> Self:
-        """Return the request with the paths of its outputs; raise for what cannot be done."""
-        paths = check_outputs(*_files(click.get_current_context()))
+        """Return the request with the paths of its outputs."""
+        paths = check_outputs(*typed_files(click.get_current_context()))
         self.columns.check()
         if self.to_stdout and getattr(self, "as_json", False):
             raise click.UsageError(
@@ -128,36 +112,28 @@ class Request:
         click.get_current_context().with_resource(allowing(self.columns.memory))
         return replace(self, paths=paths)
 
-    def refuse(self, names: Iterable[str], why: str) -> None:
-        """Raise if the user typed one of these parameters, which have no use here."""
-        wording = current_wording()
-        refused = [wording(name, None) for name in names if name in self.typed]
-        if refused:
-            raise click.UsageError(f"{why}; leave out {', '.join(refused)}.")
-
 
 @dataclass(frozen=True, kw_only=True)
-class ScoredRequest(Request):
-    """The request to a command that shows scores against a threshold."""
+class ScoreRequest(TableRequest):
+    """Cluster the rows of DATA many times and score how much each assignment can be trusted.
 
-    if TYPE_CHECKING:
-        data: str = ""
-        threshold: float | None = None
-        as_json: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class ScoreRequest(ScoredRequest):
-    """The request to `score`."""
+    DATA is CSV, TSV (both also .gz, .bz2, .xz), TXT, JSON, JSONL, XLSX, ODS, Parquet, Arrow or
+    Feather, NPY, NPZ, H5AD, - for standard input, or a folder of CSV, TSV, Parquet or Arrow files.
+    Folders and large files (--memory) are read in blocks. The command inspects the table and
+    prints what it does with each column: ids, dates and constants are left out, categories become
+    numbers, columns of different ranges are scaled. The suffix of FILE sets the format of --out.
+    DATA and --labels are never overwritten. With --distances, DATA holds the distances of all
+    pairs of points instead.
+    """
 
     data: str = argument(TABLE_OR_FOLDER)
-    out: str | None = _output("Write the scores, one row per point; - prints them as CSV.")
-    report: str | None = _output("Write a page (.html) to explore the scores.")
-    names: str | None = _names()
-    plot: str | None = _output("Draw the scores (.png, .svg, .pdf).")
-    model: str | None = _output("Save the fitted model, for `clustertrust predict`.")
-    only_scores: bool = _only_scores()
-    save_plan: str | None = _save_plan()
+    out: str | None = output("Write the scores, one row per point; - prints them as CSV.")
+    report: str | None = output("Write a page (.html) to explore the scores.")
+    names: str | None = option(NAMES, type=STORED, metavar="FILE")
+    plot: str | None = output("Draw the scores (.png, .svg, .pdf).")
+    model: str | None = output("Save the fitted model, for `clustertrust predict`.")
+    only_scores: bool = flag(ONLY_SCORES)
+    save_plan: str | None = output(SAVE_PLAN)
     labels: str | None = option(
         "Score these partitions instead: one column per run. A single column is audited.",
         type=STORED,
@@ -172,7 +148,7 @@ class ScoreRequest(ScoredRequest):
         "  [default: negative numbers, and text such as -1_the_of]",
         "LABEL",
     )
-    distances: bool = _distances()
+    distances: bool = flag(DISTANCES)
     checkpoint: str | None = option(
         "Save finished runs in this folder, and resume from them.",
         type=click.Path(file_okay=False),
@@ -182,19 +158,28 @@ class ScoreRequest(ScoredRequest):
         "Run on a Dask cluster whose workers can read the same files.", metavar="ADDRESS"
     )
     method: CakeOptions = field(default_factory=CakeOptions)
-    threshold: float | None = _threshold()
+    threshold: float | None = threshold()
     tests: str | None = option(
         "Quote what `choose-k --out FILE.json` found for the same data, and say if it disagrees.",
         type=STORED,
         metavar="FILE",
     )
-    as_json: bool = _json()
+    as_json: bool = flag(*JSON)
 
     def checked(self) -> Self:
-        """Check the plan next to the scores, too."""
+        """Check the plan next to the scores, too, and options that go with given labels."""
         request = super().checked()
-        _, read = _files(click.get_current_context())
+        _, read = typed_files(click.get_current_context())
         check_plan_beside(request.paths, read, self.columns.plan)
+        if self.labels is not None and self.labels_column is not None:
+            raise click.UsageError("--labels and --labels-column both give labels; choose one.")
+        if self.noise and not self.has_labels:
+            raise click.UsageError("--noise is for given labels; add --labels or --labels-column.")
+        if self.has_labels:
+            # What an audit takes is checked later, when the number of labellings is known.
+            others = [name for name in (*BUILDING, "checkpoint", "model") if name not in AUDITING]
+            named = "--labels" if self.labels_column is None else "--labels-column"
+            self.refuse(others, f"With {named} nothing is clustered")
         return request
 
     @property
@@ -212,7 +197,13 @@ class ScoreRequest(ScoredRequest):
 
 @dataclass(frozen=True, kw_only=True)
 class AuditRequest(ScoreRequest):
-    """The request to `audit`: that to `score`, for one given labelling."""
+    """Score how much each label in a column of DATA can be trusted, and flag those that look wrong.
+
+    Runs propagate the labels of neighbours and cluster the rows again; trees that have not seen a
+    row's label predict it. Each row gets a score, a suggested label, and whether the given one
+    looks wrong (the column issue); each label gets a verdict: kept together, split, merged with
+    another, dissolved or unclear. DATA is read as in `clustertrust score`, and never overwritten.
+    """
 
     data: str = argument(INPUT)
     model: str | None = field(default=None, init=False)
@@ -238,7 +229,7 @@ class AuditRequest(ScoreRequest):
     method: CakeOptions = field(default_factory=AuditOptions)
 
     def checked(self) -> Self:
-        """Return the request with the paths of its outputs; raise for what cannot be done."""
+        """Check that there are labels, and one way to vote on them."""
         if not self.has_labels:
             raise click.UsageError(
                 "There are no labels to audit: name their column with --labels-column, or a file "
@@ -250,66 +241,49 @@ class AuditRequest(ScoreRequest):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PredictRequest(ScoredRequest):
-    """The request to `predict`."""
+class PredictRequest(TableRequest):
+    """Label and score the rows of DATA with a MODEL that `clustertrust score --model` saved.
+
+    DATA must have the columns that the model was fitted on, in any order; other columns are copied
+    to the output. Columns are read, encoded, scaled and filled in as they were for the fit. Rows of
+    the fit are treated as new, so their scores may differ a little.
+    """
 
     model: str = argument(STORED)
     data: str = argument(INPUT)
-    out: str | None = _output("Write labels, scores and reasons; - prints CSV.")
-    only_scores: bool = _only_scores()
-    threshold: float | None = _threshold()
-    as_json: bool = _json()
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReportRequest(ScoredRequest):
-    """The request to `report`."""
-
-    scores: str = argument(STORED)
-    data: str = option("The table that was scored.", type=INPUT, required=True, metavar="FILE")
-    out: str = _output("The page to write (.html).", required=True)
-    title: str | None = option("Headline of the page.", metavar="TEXT")
-    names: str | None = _names()
-    threshold: float | None = _threshold("the rows that are core in SCORES are kept.")
-    chance: float | None = option(
-        "What data without clusters rarely exceed, as `clustertrust score` printed it: the page "
-        "begins with the verdict.",
-        type=Between(0, 1),
-        metavar="C",
-    )
+    out: str | None = output("Write labels, scores and reasons; - prints CSV.")
+    only_scores: bool = flag(ONLY_SCORES)
+    threshold: float | None = threshold()
+    as_json: bool = flag(*JSON)
 
     def checked(self) -> Self:
-        """Refuse to print the page."""
-        if self.to_stdout:
-            raise click.UsageError(f"--out {self.out}: a page cannot be printed; name a file.")
-        return super().checked()
+        """Refuse options on columns, which the model knows."""
+        request = super().checked()
+        planned = ("use", "keep", "category", "scale", "standardize", "encode", "plan")
+        self.refuse(planned, "The model knows its columns and what was done with them")
+        return request
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExplainRequest(Request):
-    """The request to `explain`."""
+class ChooseRequest(TableRequest):
+    """Cluster the rows of DATA with each number of clusters, and recommend one.
 
-    data: str = argument(INPUT)
-    scores: str = argument(STORED)
-    row: str = argument(click.STRING)
-    names: str | None = option(
-        "Names of clusters (JSON by label), as the page saves them.", type=STORED, metavar="FILE"
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class ChooseRequest(Request):
-    """The request to `choose-k`."""
+    Each number gets a probability from two signals, likelihood and stability; separation counts if
+    one of them is missing. The recommendation is 1 if no number fits better than it does in data
+    without clusters. DATA is read as in `clustertrust score`, but not in blocks. With --distances,
+    DATA holds the distances of all pairs of points. The suffix of FILE sets the format of --out and
+    --plot; .json holds what --json prints.
+    """
 
     data: str = argument(INPUT)
     ks: tuple[int, ...] = option(
         "Numbers of clusters to try.", "-k", "--k", type=NUMBERS, default="2:12"
     )
-    out: str | None = _output("Write the table, one row per number; - prints it as CSV.")
-    plot: str | None = _output("Draw the profile (.png, .svg, .pdf).")
-    report: str | None = _output("Write a page (.html): the evidence, and the data at each k.")
-    save_plan: str | None = _save_plan()
-    distances: bool = _distances()
+    out: str | None = output("Write the table, one row per number; - prints it as CSV.")
+    plot: str | None = output("Draw the profile (.png, .svg, .pdf).")
+    report: str | None = output("Write a page (.html): the evidence, and the data at each k.")
+    save_plan: str | None = output(SAVE_PLAN)
+    distances: bool = flag(DISTANCES)
     null: bool = option(
         "Compare with data without clusters. With --no-null, --distances or --metric gower the "
         "answer is never 1.",
@@ -324,7 +298,7 @@ class ChooseRequest(Request):
         type=TableChoice("k_profile.null_test:EFFORTS"),
         default="quick",
     )
-    n_surrogates: int = _count(
+    n_surrogates: int = count(
         "Number of data sets without clusters, for each of three kinds.",
         "--surrogates",
         least=2,
@@ -337,60 +311,21 @@ class ChooseRequest(Request):
         metavar="P",
         default=0.05,
     )
-    max_points: int = _count(
+    max_points: int = count(
         "If there are more rows, use a random sample of this size.", least=2, default=2000
     )
     method: CakeOptions = field(default_factory=ProfileOptions)
-    as_json: bool = _json()
+    as_json: bool = flag(*JSON)
 
 
 @dataclass(frozen=True, kw_only=True)
-class AskRequest(Request):
-    """The request to `ask`."""
+class DemoRequest(Request):
+    """Score three clusters of the 150 Iris flowers, and explain the least sure flower.
 
-    data: str = argument(INPUT)
-    scores: str = argument(STORED)
-    n: int = _count("Number of questions.", "--n", "-n", default=60)
-    n_random: int | None = _count(
-        "How many of them to draw at random; only these count for the guarantee.  [default: two "
-        "thirds]",
-        "--random",
-        least=0,
-    )
-    answers: tuple[str, ...] = several(
-        "Earlier answers; repeat it for several files.", "FILE", type=STORED
-    )
-    seed: int = _count("Seed of the random draws.", least=0, metavar="S", default=0)
-    out: str = _output(
-        "Write the questions, a table to fill in; - prints it as CSV.", required=True
-    )
+    --out FOLDER writes the data as CSV, the scores, a page to explore and the model, so that you
+    can try the commands.
+    """
 
-
-@dataclass(frozen=True, kw_only=True)
-class DecideRequest(Request):
-    """The request to `decide`."""
-
-    scores: str = argument(STORED)
-    answers: tuple[str, ...] = argument(STORED, nargs=-1, required=True)
-    risk: float = option(
-        "Largest share of wrong rows among those kept.", type=SHARE, default=0.05, metavar="P"
+    out: str | None = option(
+        "Write the example's files there too.", type=click.Path(file_okay=False), metavar="FOLDER"
     )
-    confidence: float = option(
-        "Probability that this holds.", type=SHARE, default=0.95, metavar="P"
-    )
-    out: str | None = _output("Write the rows kept, with corrected labels; - prints them as CSV.")
-    all_rows: bool = flag("Write all rows, with a column kept.")
-    report: str | None = _output("Write a page (.html) of the learned scores.")
-    kind: str = one_of(
-        "What names in the column answer stand for. auto: clusters, if all of them are clusters.",
-        ["auto", "classes", "labels"],
-        "--answers-are",
-    )
-    drawn: bool = flag(
-        "Treat rows of ANSWERS as drawn at random if the table does not say how they were chosen.",
-        "--drawn-at-random",
-    )
-    force: bool = flag(
-        "Trust --drawn-at-random even if the scores of these rows suggest otherwise."
-    )
-    as_json: bool = _json()

@@ -2,18 +2,62 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
 
 from clustertrust.cli.options import ReadOptions
-from clustertrust.cli.outputs import is_special, plan_beside
-from clustertrust.cli.planning import read_plan
-from clustertrust.cli.points import Points
+from clustertrust.cli.outputs import LAST, is_special, same_file
 from clustertrust.cli.terminal import quote
 from clustertrust.cli.wording import current_wording
 
+if TYPE_CHECKING:
+    from clustertrust.cli.points import Points
+
 BESIDE = "plan"  # among the outputs
+
+
+def plan_beside(scores: str | Path) -> Path:
+    """Return where the plan of a file of scores is kept."""
+    return Path(f"{scores}.plan.json")
+
+
+def check_plan_beside(
+    paths: Mapping[str, Path], inputs: Mapping[str, str], plan: str | None
+) -> None:
+    """Raise if the plan next to the scores would replace an input, or a file that is not a plan."""
+    if LAST not in paths or is_special(paths[LAST]):
+        return
+    beside = plan_beside(paths[LAST])
+    known = [path for option, path in paths.items() if option != LAST]
+    known += [] if plan is None else [Path(plan)]
+    if not os.path.lexists(beside) or any(same_file(beside, other) for other in known):
+        return
+    what = next((what for what, path in inputs.items() if same_file(beside, Path(path))), None)
+    if what is not None:
+        problem = f"is {what}"
+    elif not _is_plan(beside):
+        problem = "exists already and is not a plan"
+    else:
+        return
+    raise click.UsageError(
+        f"--out {paths[LAST]}: {beside}, where the plan of its columns is kept, {problem}; "
+        "name another file."
+    )
+
+
+def _is_plan(path: Path) -> bool:
+    """Return whether a file looks like a plan that was written next to scores, edited or not."""
+    try:
+        plan = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(plan, dict) and isinstance(plan.get("columns"), list) and "scale" in plan
 
 
 def with_plan_beside(
@@ -40,6 +84,8 @@ def as_scored(scores: str, columns: ReadOptions) -> ReadOptions:
     beside = plan_beside(scores)
     if replace(columns, id=None).chooses() or not beside.is_file():
         return columns
+    from clustertrust.cli.planning import read_plan  # loads pandas
+
     columns = replace(columns, plan=str(beside))
     return replace(columns, encode="match") if read_plan(columns).is_mixed else columns
 

@@ -14,10 +14,11 @@ from scipy import sparse
 from clustertrust import CAKE
 from clustertrust._views import distance_view, landmark_positions
 from clustertrust.cli.options import CakeOptions, ReadOptions
-from clustertrust.cli.points import ROW, Points, read_file, row_name
+from clustertrust.cli.points import ROW, Points, read_file, row_name, source_name, source_of
 from clustertrust.cli.request import ChooseRequest, ScoreRequest
-from clustertrust.files.columns import check_there, listed
-from clustertrust.files.formats import FORMATS, format_of
+from clustertrust.files.columns import check_there
+from clustertrust.files.formats import FORMATS
+from clustertrust.tables.values import listed
 
 DEFAULT = ("kmedoids",)
 SURE = 2  # likeness to distances of a table that holds nothing else
@@ -58,15 +59,15 @@ def read_square(path: str, columns: ReadOptions) -> Points:
     NPY files are mapped into memory, not read. Columns in another order than the rows are put into
     theirs by name.
     """
-    name = "The input" if path == "-" else path
-    if path != "-" and (columns.format or format_of(path)) == "npy":
+    name = source_name(path)
+    if path != "-" and columns.format_of(path) == "npy":
         matrix = np.load(Path(path), mmap_mode="r", allow_pickle=False)
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
             raise ValueError(_not_square(name, matrix.shape))
         return _points(pd.DataFrame(matrix, copy=False), pd.RangeIndex(len(matrix), name=ROW))
-    found, shapes = [], []
+    source, found, shapes = source_of(path), [], []
     for header in _headers(path, columns):
-        frame, names = _read(path, replace(columns, header=header), name)
+        frame, names = _read(source, replace(columns, header=header), name)
         shapes.append(frame.shape)
         square = _square(frame, names, columns.id)
         if square is not None:
@@ -81,9 +82,9 @@ def read_square(path: str, columns: ReadOptions) -> Points:
 
 def read_new_distances(path: str, columns: ReadOptions, cake: CAKE) -> Points:
     """Read rows of distances of new points to the points of a model, with or without names."""
-    name = "The input" if path == "-" else path
+    name = source_name(path)
     n, known = cake.n_features_in_, getattr(cake, "feature_names_in_", None)
-    frame, ids = _read(path, columns, name)
+    frame, ids = _read(source_of(path), columns, name)
     if columns.id is not None or frame.shape[1] == n + 1:
         frame, ids = _named_by(frame, columns.id, name)
     if known is not None and set(known) <= set(map(str, frame.columns)):
@@ -115,14 +116,13 @@ def _points(frame: pd.DataFrame, ids: pd.Index) -> Points:
 
 def _headers(path: str, columns: ReadOptions) -> tuple[bool | None, ...]:
     """Return what to try: whether the first line has names is seen from what then is square."""
-    format = columns.format or ("csv" if path == "-" else format_of(path))
-    if columns.header is not None or "header" not in FORMATS[format].options:
+    if columns.header is not None or "header" not in FORMATS[columns.format_of(path)].options:
         return (columns.header,)
     return (False, True)
 
 
-def _read(path: str, columns: ReadOptions, name: str) -> tuple[pd.DataFrame, pd.Index]:
-    table = read_file(path, columns)
+def _read(source: str | bytes, columns: ReadOptions, name: str) -> tuple[pd.DataFrame, pd.Index]:
+    table = read_file(source, columns)
     if sparse.issparse(table.data):
         raise ValueError(
             f"{name} is a sparse matrix, and silhouettes need all distances; give a dense one."

@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from clustertrust import CAKE, Confidence
+from clustertrust import Confidence
 from clustertrust._types import Ints
 from clustertrust._views import View, data_view, principal_view
-from clustertrust.cli.points import ROW, Points
-from clustertrust.cli.printing import name_of
+from clustertrust.cli.points import ROW, Points, name_of
 from clustertrust.cli.quoting import quoted
 from clustertrust.cli.request import ScoreRequest
 from clustertrust.cli.sidecar_plan import BESIDE
@@ -39,13 +38,6 @@ def write_scores(
         write_table(table, path, dialect=points.dialect)
 
 
-def save(path: Path, cake: CAKE, points: Points) -> None:
-    """Save a model, with the preparation of its columns in the same file."""
-    # Progress was for this run of the command.
-    cake.set_params(verbose=False)
-    cake.save(path, preparation=None if points.preparer is None else points.preparer.to_json())
-
-
 def write_shown(
     drafts: Mapping[str, Path],
     scored: Confidence,
@@ -62,7 +54,21 @@ def write_shown(
         name = name_of(request.data)
         if points.sampled:
             name = f"a sample of {len(points.ids):,} of the {settings['rows']:,} rows of {name}"
-        write_page(drafts["--report"], scored, points, request, settings, name)
+        write_page(
+            drafts["--report"],
+            scored.to_frame(),
+            points,
+            votes=votes_of(scored),
+            settings=settings,
+            title=title_of(name, "labels" if scored.findings() else "clusters"),
+            threshold=request.threshold,
+            chance=scored.cut().chance,
+            null_scores=scored.null_quantiles,
+            findings=scored.findings(),
+            names=read_names(request.names),
+            rows=_places(points),
+            quoted=quoted(request, scored),
+        )
 
 
 def write_plan(path: Path, points: Points) -> None:
@@ -100,38 +106,12 @@ def save_figure(figure: Any, path: Path) -> None:
         figure.savefig(path, dpi=150, metadata=dates.get(path.suffix.lower()))
 
 
-def write_page(
-    path: Path,
-    scored: Confidence,
-    points: Points,
-    request: ScoreRequest,
-    settings: Mapping[str, Any],
-    name: str,
-) -> None:
-    """Write a page to explore the scores; `name` says what was scored."""
-    write_page_of(
-        path,
-        scored.to_frame(),
-        points,
-        votes=votes_of(scored),
-        settings=settings,
-        title=title_of(name, "labels" if scored.findings() else "clusters"),
-        threshold=request.threshold,
-        chance=scored.cut().chance,
-        null_scores=scored.null_quantiles,
-        findings=scored.findings(),
-        names=read_names(request.names),
-        rows=_places(points),
-        quoted=quoted(request, scored),
-    )
-
-
 def title_of(name: str, what: str = "clusters") -> str:
     """Return the headline of a page about a file."""
     return f"How much can the {what} of {name} be trusted?"
 
 
-def write_page_of(
+def write_page(
     path: Path, table: pd.DataFrame, points: Points, shown: Any = slice(None), **options: Any
 ) -> None:
     """Write a page about a table of scores, which are those of the points `shown`."""
@@ -154,10 +134,9 @@ def values_shown(points: Points) -> Any:
 
     A category of 40 values would fill the page with 40 columns of 0 and 1.
     """
-    if points.plan is None or points.original is None:
+    encoded = points.encoded
+    if not encoded:
         return points.unscaled
-    used = [column for column in points.plan.used if column.use == "category"]
-    encoded = {name for column in used for name in column.features}
     numbers = [name for name in points.unscaled.columns if name not in encoded]
     return points.unscaled[numbers] if numbers else points.unscaled
 

@@ -234,7 +234,8 @@ class Euclidean(Dissimilarity):
 
         def means(block: slice) -> Floats:
             united = backend().unite(sums, block.start, block.stop, cells.rows, cells.start)
-            return np.asarray(united / cells.sizes[:, None])
+            united /= cells.sizes[:, None]
+            return np.asarray(united)
 
         return self._split(n, means, reduce, 0, order)
 

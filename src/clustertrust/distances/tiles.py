@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
+from clustertrust._parallel import Order, Team
 from clustertrust._types import Array, Floats, Ints
 from clustertrust.cells import Cells
 from clustertrust.kernels import backend
 
-# of points: enough to keep many threads busy, few enough that the barriers between rounds cost
-# nothing
-_BLOCKS = 32
+# Blocks of points: so many that sixteen threads seldom wait for each other, and of so many tiles
+# that a pair of them is worth a call.
+_BLOCKS, _LARGEST_SMALL = (32, 48), 5
 # Parts of a round of tiles: at most this many, with at least this many tiles in each
 _PARTS, _PART = 64, 8
 # Of points: on one thread they are done before others have started.
@@ -76,29 +77,36 @@ def rounds(n_blocks: int) -> Iterator[Ints]:
         ring = [ring[0], ring[-1], *ring[1:-1]]
 
 
+@functools.lru_cache(maxsize=64)
+def _pairs(n_blocks: int) -> tuple[Ints, Order]:
+    """Return all pairs of blocks, and in which order they are taken; kept, since there are few."""
+    pairs = np.concatenate(list(rounds(n_blocks)))
+    return pairs, Order.of(pairs.tolist())
+
+
 def sums_by_cell(X: Array, cells: Cells, threads: int) -> Floats:
     """Σ of distances from each point to the points of each cell: (m, n), points sorted by cell.
 
-    Each pair of points is computed once, O(n² d / 2) in all. The rounds are a function of n alone
-    and each block is written by one thread in a round, so that sums are added in the same order for
-    any number of threads.
+    Each pair of points is computed once, O(n² d / 2) in all. The pairs of blocks and their order
+    are a function of n alone, and those that share a block are added one after the other, so that
+    sums have the same bits for any number of threads.
     """
     kernel: Any = backend()
     points = X[cells.order]
     rows, columns = by_point(points), by_feature(points)
     cell = cells.cell_of[cells.order]
-    per_block = -(-len(rows) // _BLOCKS)
+    few, many = (-(-len(rows) // blocks) for blocks in _BLOCKS)
+    per_block = max(min(few, _LARGEST_SMALL), many)
     out = np.zeros((len(cells.counts), len(X)))
+    pairs, order = _pairs(-(-len(rows) // per_block))
 
-    def work(pairs: Ints) -> None:
-        kernel.add_distances((rows, columns), (cell, cells.bounds), per_block, pairs, out)
+    def work(some: slice) -> None:
+        known = ((rows, columns), (cell, cells.bounds), per_block)
+        kernel.add_distances(*known, pairs[some], out)
 
-    in_turn = rounds(-(-len(rows) // per_block))
     if threads == 1 or len(rows) <= _FEW_TILES:
-        for pairs in in_turn:
-            work(pairs)
+        work(slice(None))
         return out
-    with ThreadPoolExecutor(threads) as pool:
-        for pairs in in_turn:
-            list(pool.map(work, (np.ascontiguousarray(pairs[t::threads]) for t in range(threads))))
+    with Team(threads) as team:
+        team.run_in_order(lambda i: work(slice(i, i + 1)), order)
     return out

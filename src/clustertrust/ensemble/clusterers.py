@@ -120,8 +120,10 @@ class Clusterer:
         """Return whether clusters gather around a centre, as the components of a mixture do."""
         return False
 
-    def prepare(self, estimator: Any, X: Any) -> Any:
-        """Return what runs on all of X share, made once; None if there is nothing."""
+    def prepare(self, estimator: Any, X: Any, threads: int = 1) -> Any:
+        """Return what runs on all of X share, made once by so many threads; None if there is
+        nothing.
+        """
         return None
 
     def fit(self, model: Any, X: Any, shared: Any = None) -> FittedRun:
@@ -183,8 +185,8 @@ class _KMeans(_Centered):
     def estimator(self, k: int) -> Any:
         return KMeans(k, init=self.init, n_init=1)
 
-    def prepare(self, estimator: Any, X: Any) -> PreparedData | None:
-        return prepare_data(X) if type(estimator) is KMeans else None
+    def prepare(self, estimator: Any, X: Any, threads: int = 1) -> PreparedData | None:
+        return prepare_data(X, threads=threads) if type(estimator) is KMeans else None
 
     def fit(self, model: Any, X: Any, shared: Any = None) -> FittedRun:
         data = self.prepare(model, X) if shared is None else shared
@@ -306,7 +308,7 @@ class _Leiden(Clusterer):
     def by_distance(self, k: int) -> Any:
         return Leiden(metric="precomputed")
 
-    def prepare(self, estimator: Any, X: Any) -> SharedGraph:
+    def prepare(self, estimator: Any, X: Any, threads: int = 1) -> SharedGraph:
         return SharedGraph()
 
     def fit(self, model: Any, X: Any, shared: Any = None) -> FittedRun:

@@ -15,8 +15,9 @@ from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.mixture import GaussianMixture
 from sklearn.pipeline import Pipeline
 
+from clustertrust._caught import collected_warnings
 from clustertrust._errors import ParameterError, ParameterTypeError
-from clustertrust._parallel import collected_warnings, one_thread
+from clustertrust._parallel import one_thread
 from clustertrust._types import Array, Ints
 from clustertrust._validation.arguments import check_choice
 from clustertrust._validation.labels import check_label_vector

@@ -88,8 +88,10 @@ class PreparedData:
         elif not is_name(model.init, "random"):
             return False
         numbers = (model.n_clusters, model.max_iter, model.random_state)
+        # An abstract class takes ten times as long to ask.
         whole = all(
-            isinstance(value, Integral) and not isinstance(value, bool) for value in numbers
+            type(value) is int or (isinstance(value, Integral) and not isinstance(value, bool))
+            for value in numbers
         )
         return bool(
             once
@@ -133,13 +135,13 @@ class PreparedData:
         """Return the nearest of `centers` (k, d) for each point, the first on ties."""
         labels = np.full((1, len(self.X)), -1, dtype=np.int32)
         k = len(centers)
-        counts, changed = np.zeros((1, k), dtype=np.int64), np.zeros(1, dtype=np.int64)
+        counts, changed = np.zeros((1, 1, k), dtype=np.int64), np.zeros((1, 1), dtype=np.int64)
         # Without the sums of their features
-        moved = (self.middle, np.zeros((1, k, 0)), counts, changed)
+        moved = (self.middle, np.zeros((1, 1, k, 0)), counts, changed)
         drift = np.zeros((1, k), dtype=np.float32)
         runs = (np.arange(1), *self.lay_out_centers(centers[None]), drift)
         known = (labels, np.full(labels.shape, -1, dtype=np.float32))
-        backend().assign(self.points, runs, (0, len(self.tiles)), known, moved)
+        backend().assign(self.points, runs, np.array([[0, len(self.tiles)]]), known, moved)
         return np.asarray(labels[0])
 
     def lay_out_centers(self, centers: Floats) -> tuple[Array, Array, Array, Floats]:
@@ -152,10 +154,10 @@ class PreparedData:
         rows[:, :k, :d], halves[:, :k], lengths[:, :k] = apart, squares / 2, np.sqrt(squares)
         return rows, halves, lengths, np.ascontiguousarray(centers)
 
-    def rows(self) -> Iterator[slice]:
-        """Cut the points into blocks for work in NumPy."""
-        size = max(1, 2**20 // max(1, self.X.shape[1]))
-        return (slice(low, low + size) for low in range(0, len(self.X), size))
+    def rows(self) -> list[slice]:
+        """Cut the points into blocks for work in NumPy, small enough to stay in the cache."""
+        size = max(1, 2**16 // max(1, self.X.shape[1]))
+        return [slice(low, low + size) for low in range(0, len(self.X), size)]
 
 
 class _Batch:
@@ -225,16 +227,16 @@ class _Batch:
         placed = self.centers[active] + data.middle
         runs = (active, *data.lay_out_centers(placed), self._drifted(active, placed))
         known = (self.labels, self.until)
-        parts = tile_parts(len(data.tiles))
+        parts = np.array(tile_parts(len(data.tiles)))
         shape = (len(parts), len(active), *self.centers.shape[1:])
         sums, counts = np.zeros(shape), np.zeros(shape[:3], dtype=np.int64)
         changed = np.zeros(shape[:2], dtype=np.int64)
 
-        def work(i: int) -> None:
-            moved = (data.middle, sums[i], counts[i], changed[i])
-            backend().assign(data.points, runs, parts[i], known, moved)
+        def work(some: slice) -> None:
+            moved = (data.middle, sums[some], counts[some], changed[some])
+            backend().assign(data.points, runs, parts[some], known, moved)
 
-        self.team.run(work, range(len(parts)))
+        self.team.run(work, self.team.shares(len(parts)))
         # Added up in order, whoever came first.
         self.sums[active] += sums.sum(axis=0)
         self.counts[active] += counts.sum(axis=0)
@@ -286,13 +288,16 @@ class _Batch:
         """Return the squared distance of each point to the centre of its cluster in run r."""
         X, middle = self.data.X, self.data.middle
         own, centers = self.labels[r], self.centers[r]
-        found = []
-        for rows in self.data.rows():
+        out = np.empty(len(X))
+
+        def work(rows: slice) -> None:
             apart = X[rows] - middle
             apart -= centers[own[rows]]
             apart *= apart
-            found.append(apart.sum(axis=1))
-        return np.concatenate(found)
+            apart.sum(axis=1, out=out[rows])
+
+        self.team.run(work, self.data.rows())
+        return out
 
     def _result(self, r: int, n_iter: int) -> Fitted | None:
         if not self.counts[r].all():
@@ -306,25 +311,36 @@ class _Batch:
         return Fitted(self.labels[r], placed, float(inertia), n_iter, float(self.seconds[r]))
 
 
-def prepare_data(X: Any, centers: Floats | None = None) -> PreparedData | None:
+def prepare_data(X: Any, centers: Floats | None = None, threads: int = 1) -> PreparedData | None:
     """Prepare dense data, for runs or to find the nearest of `centers`; None for other data."""
     if not isinstance(X, np.ndarray) or X.dtype not in (np.float64, np.float32):
         return None
     X = np.ascontiguousarray(X)
     n, d = X.shape
     tile = backend().TILE
-    middle = (X if centers is None else centers).mean(axis=0, dtype=np.float64)
     tiles = np.zeros((-(-n // tile), -(-d // 4) * 4, tile), dtype=np.float32)
     lengths = np.zeros(len(tiles) * tile, dtype=np.float32)
+    parts = tile_parts(len(tiles))
+    with Team(min(threads, len(parts))) as team:
 
-    def lay_out(scale: float) -> float:
-        return float(backend().lay_out(X, middle, scale, (0, len(tiles)), tiles, lengths))
+        def add_up(part: tuple[int, int]) -> Floats:
+            return np.asarray(X[part[0] * tile : part[1] * tile].sum(axis=0, dtype=np.float64))
 
-    scale, squares = 1.0, lay_out(1.0)
-    size = np.sqrt(squares + (0 if centers is None else ((centers - middle) ** 2).sum()))
-    if size > 0 and not _SMALLEST <= size <= _LARGEST:
-        if np.isinf(size):
-            size = max(np.abs(one - middle).max() for one in (X, centers) if one is not None) * d
-        scale = float(2.0 ** -np.frexp(size)[1])
-        lay_out(scale)
+        # Added up in order, whoever came first
+        middle = sum(team.map(add_up, parts)) / n if centers is None else centers.mean(axis=0)
+
+        def lay_out(scale: float) -> float:
+            def work(part: tuple[int, int]) -> float:
+                return float(backend().lay_out(X, middle, scale, part, tiles, lengths))
+
+            return sum(team.map(work, parts))
+
+        scale, squares = 1.0, lay_out(1.0)
+        size = np.sqrt(squares + (0 if centers is None else ((centers - middle) ** 2).sum()))
+        if size > 0 and not _SMALLEST <= size <= _LARGEST:
+            if np.isinf(size):
+                size = max(np.abs(one - middle).max() for one in (X, centers) if one is not None)
+                size *= d
+            scale = float(2.0 ** -np.frexp(size)[1])
+            lay_out(scale)
     return PreparedData(X, middle, scale, tiles, lengths, squares)

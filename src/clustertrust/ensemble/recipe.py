@@ -13,6 +13,7 @@ from scipy import sparse
 
 from clustertrust._devices import GPU
 from clustertrust._errors import ParameterError
+from clustertrust._parallel import count_threads
 from clustertrust._validation.arguments import check_count, check_flag, check_list
 from clustertrust._validation.frames import is_dask
 from clustertrust._validation.points import check_matrix
@@ -259,10 +260,11 @@ class Recipe:
         is_whole = drawing.resample is None and not drawing.vary and not self.takes_directions
         if data is None or not is_whole or self.device in GPU:
             return False
-        models = ((self.method(r), seed) for r, seed in enumerate(seeds))
+        # Runs of one method differ in their seeds alone.
+        methods = {id(one): one for one in map(self.method, range(len(seeds)))}
         return all(
-            method.clusterer.in_step and data.suits(seeded(method.estimator, {}, seed))
-            for method, seed in models
+            method.clusterer.in_step and data.suits(seeded(method.estimator, {}, seeds[0]))
+            for method in methods.values()
         )
 
     def for_data(self, X: Any) -> Recipe:
@@ -277,11 +279,12 @@ class Recipe:
         recipe = replace(self, directions=directions)
         if here and self.drawing.resample is None:
             prepared: dict[type[Any], Any] = {}
+            threads = count_threads(self.n_jobs)
             for method in self.methods:
                 kind = type(method.estimator)
                 rows = directions if method.takes_directions(self.metric) else X
                 if prepared.get(kind) is None:
-                    prepared[kind] = method.clusterer.prepare(method.estimator, rows)
+                    prepared[kind] = method.clusterer.prepare(method.estimator, rows, threads)
             recipe = replace(recipe, shared=prepared)
         if self.metric.is_euclidean or self.fitted_metric is not None:
             return recipe

@@ -5,15 +5,18 @@ from __future__ import annotations
 import importlib
 import io
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 import pandas as pd
 
 from clustertrust.files.errors import TableError
-from clustertrust.files.frames import opened, table_of_frame
 from clustertrust.files.memory import allowed, check_memory, in_words, needed
-from clustertrust.files.reading import Reading, Table
+from clustertrust.files.opening import opened
+from clustertrust.files.reading import Append, Reading, Table
+from clustertrust.files.sources import FileSource
 
 MAGIC = b"ARROW1"
 # Rows that are decoded at once where a Parquet file is read whole.
@@ -31,7 +34,7 @@ def read_parquet(source: Any, reading: Reading) -> Table:
         check_memory(3 * size, "its rows")
         batches.append(batch)
     table = arrow.Table.from_batches(batches, file.schema_arrow)
-    return table_of_frame(from_arrow(table))
+    return Table.of_frame(from_arrow(table))
 
 
 def read_arrow(source: Any, reading: Reading) -> Table:
@@ -39,7 +42,7 @@ def read_arrow(source: Any, reading: Reading) -> Table:
     size = arrow_size(source)
     check_memory(size.need, f"its {size.rows:,} rows")
     with opened(source) as file:
-        return table_of_frame(from_arrow(arrow_reader(file)[0].read_all()))
+        return Table.of_frame(from_arrow(arrow_reader(file)[0].read_all()))
 
 
 def parquet_file(source: Any) -> Any:
@@ -72,6 +75,123 @@ def index_levels(schema: Any) -> list[str]:
     """Return the columns of a file that pandas wrote as an index, one for each level."""
     levels = (schema.pandas_metadata or {}).get("index_columns", ())
     return [name for name in levels if isinstance(name, str)]  # others count the rows
+
+
+class ParquetSource(FileSource):
+    """Parquet, by pyarrow."""
+
+    format = "parquet"
+
+    def __init__(self, paths: Sequence[Path], reading: Reading) -> None:
+        super().__init__(paths, reading)
+        self.n_rows = sum(parquet_file(path).metadata.num_rows for path in self.paths)
+
+    @classmethod
+    def size_of(cls, path: Path) -> int:
+        """Estimate eight bytes per number."""
+        about = parquet_file(path).metadata
+        return int(about.num_rows * about.num_columns * 8)
+
+    @classmethod
+    def needed_by(cls, path: Path) -> int:
+        """Count what the file says of its parts."""
+        return parquet_size(parquet_file(path)).need
+
+    def _columns(self, path: Path) -> list[str]:
+        return list(parquet_file(path).schema_arrow.names)
+
+    def _index(self, path: Path) -> str | None:
+        return _index_of(parquet_file(path).schema_arrow)
+
+    def _places(self, path: Path) -> list[Any]:
+        return list(range(parquet_file(path).num_row_groups)) or [None]
+
+    def _frames(self, path: Path, rows: int, place: Any = None) -> Iterator[pd.DataFrame]:
+        file = parquet_file(path)
+        parquet_size(file).check_part()
+        chosen = None if place is None else [place]
+        for batch in file.iter_batches(batch_size=rows, row_groups=chosen, columns=self.wanted):
+            yield from_arrow(batch, flat=True)
+
+
+class ArrowSource(FileSource):
+    """Feather, Arrow's file format, and Arrow's stream, by pyarrow.
+
+    A block is at most a batch of the file.
+    """
+
+    format = "arrow"
+
+    @classmethod
+    def size_of(cls, path: Path) -> int:
+        """Return the bytes of the values, which the file says of its parts."""
+        return arrow_size(path).bytes
+
+    @classmethod
+    def needed_by(cls, path: Path) -> int:
+        """Count what the file says of its parts."""
+        return arrow_size(path).need
+
+    def _columns(self, path: Path) -> list[str]:
+        with path.open("rb") as file:
+            return [str(name) for name in arrow_reader(file)[0].schema.names]
+
+    def _index(self, path: Path) -> str | None:
+        with path.open("rb") as file:
+            return _index_of(arrow_reader(file)[0].schema)
+
+    def _frames(self, path: Path, rows: int, place: Any = None) -> Iterator[pd.DataFrame]:
+        arrow_size(path).check_part()
+        with path.open("rb") as file:
+            reader, is_file = arrow_reader(file)
+            positions = range(reader.num_record_batches if is_file else 0)
+            for batch in map(reader.get_batch, positions) if is_file else reader:
+                chosen = batch.select(self.wanted)
+                for low in range(0, len(chosen), rows):
+                    yield from_arrow(chosen.slice(low, rows), flat=True)
+
+
+def _index_of(schema: Any) -> str | None:
+    """Return the column that names the rows of what pandas wrote; not one level of several."""
+    levels = index_levels(schema)
+    return levels[0] if len(levels) == 1 else None
+
+
+def _parquet_writer(path: Path, schema: Any) -> Any:
+    return importlib.import_module("pyarrow.parquet").ParquetWriter(path, schema)
+
+
+def _arrow_writer(path: Path, schema: Any) -> Any:
+    ipc = importlib.import_module("pyarrow.ipc")
+    return ipc.new_file(str(path), schema, options=ipc.IpcWriteOptions(compression="lz4"))
+
+
+# Row groups of Parquet, and batches of Arrow's file format, also known as Feather.
+WRITERS = {"parquet": _parquet_writer, "arrow": _arrow_writer}
+
+
+@contextmanager
+def append_arrow(path: Path, format: str) -> Iterator[Append]:
+    """Write frames with one of the `WRITERS`, opened with the schema of the first frame."""
+    arrow = importlib.import_module("pyarrow")
+    writer: Any = None
+    schema: Any = None
+
+    def write(frame: pd.DataFrame) -> None:
+        nonlocal writer, schema
+        # Integers that name rows become floats in a block where one is missing: the first
+        # block sets the type.
+        table = arrow.Table.from_pandas(frame, schema=schema, preserve_index=False)
+        if writer is None:
+            schema = table.schema
+            writer = WRITERS[format](path, schema)
+        writer.write_table(table)
+
+    try:
+        yield write
+    finally:
+        if writer is not None:
+            writer.close()
 
 
 # How large they become

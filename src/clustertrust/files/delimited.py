@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import io
-import lzma
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,18 +14,17 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from clustertrust._errors import Message
-from clustertrust.files.columns import UNNAMED
+from clustertrust.files.columns import UNNAMED, distinct
 from clustertrust.files.errors import TableError
 from clustertrust.files.layout import Layout, layout_of, try_encodings
 from clustertrust.files.memory import allowed, check_memory, needed
-from clustertrust.files.reading import Dialect, Reading, Table
+from clustertrust.files.opening import COMPRESSED, head_of, open_text, opened, rewound, size_of
+from clustertrust.files.reading import Append, Dialect, Reading, Table
 from clustertrust.tables.values import as_numbers, decimal_of, known_texts
 
 Parse = Callable[[Mapping[str, Any]], pd.DataFrame]
 COMMA = "a comma comes before the decimals"
 
-# How to open compressed text, by suffix; the same suffixes as in pandas.
-COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 # Options of pandas.read_csv: its default was off in the last digit and crashed on 1e99999999999;
 # from 3.1 on it is exact, and warns if asked to be.
@@ -233,18 +228,6 @@ def parse_csv(text: Any, options: Mapping[str, Any], place: str = "") -> pd.Data
     return frame
 
 
-def head_of(source: Any, size: int = 2**16) -> bytes:
-    """Return the first bytes of a text, without its compression."""
-    with _opened(source) as file:
-        return bytes(file.read(size))
-
-
-def _opened(source: Any) -> Any:
-    """Return a path, or bytes in memory, as an open file without compression."""
-    in_memory = isinstance(source, io.BytesIO)
-    return nullcontext(rewound(source)) if in_memory else open_text(source, "rb")
-
-
 def size_of_text(path: Path, enough: int) -> int:
     """Return the bytes of a text; compressed text is unpacked until there are enough of them."""
     size = path.stat().st_size
@@ -266,11 +249,11 @@ DENSEST = 300
 def needed_by_text(source: Any, *, as_written: bool = True) -> int:
     """Return roughly the bytes that text takes as a table; counting ends where it is too much."""
     packed = isinstance(source, Path) and source.suffix.lower() in COMPRESSED
-    size = len(source.getvalue()) if isinstance(source, io.BytesIO) else source.stat().st_size
+    size = size_of(source)
     if not packed and size * DENSEST <= allowed():
         return size * DENSEST
     letters, rows, need, marks = 0, 0, 0, Counter[bytes]()
-    with _opened(source) as file:
+    with opened(source) as file:
         while need <= allowed() and (part := file.read(2**20)):
             letters, rows = letters + len(part), rows + part.count(b"\n")
             marks.update({mark: part.count(mark) for mark in (b",", b";", b"\t", b"|", b" ")})
@@ -297,11 +280,6 @@ def as_text(
 def missing_texts(na: Sequence[str] | None) -> list[str]:
     """Return the texts that stand for a missing value: the usual ones and `na`, which may be ()."""
     return [""] if na == () else [*_MISSING, *(na or ())]
-
-
-def open_text(path: Path, mode: str, **options: Any) -> Any:
-    """Open a file of text, also where it is compressed."""
-    return COMPRESSED.get(path.suffix.lower(), open)(path, mode, **options)
 
 
 def first_line(source: Any, options: Mapping[str, Any]) -> list[str]:
@@ -351,29 +329,18 @@ def is_number(text: str) -> bool:
     return True
 
 
-def check_unique(names: list[str]) -> None:
-    """Raise if two columns have the same name."""
-    twice = [name for name, times in Counter(names).items() if times > 1]
-    if twice:
-        raise TableError(f"has more than one column named {twice[0]!r}; rename them.")
+@contextmanager
+def append_text(
+    path: Path, separator: str, format: str, dialect: Dialect | None = None
+) -> Iterator[Append]:
+    """Write frames as text; the suffix sets the compression."""
+    first = True
+    options = {"sep": separator} if dialect is None else dialect.options(format, separator)
 
+    def write(frame: pd.DataFrame) -> None:
+        nonlocal first
+        frame.to_csv(file, index=False, header=first, lineterminator="\n", **options)
+        first = False
 
-def distinct(names: list[str]) -> tuple[list[str], str]:
-    """Return names that all differ, a later `a` as `a.1`, and a note on those that did not."""
-    taken, unique = set(names), list[str]()
-    for name in names:
-        number, new = 0, name
-        while new in unique or (number and new in taken):
-            number += 1
-            new = f"{name}.{number}"
-        unique.append(new)
-    changed = [new for name, new in zip(names, unique, strict=True) if name != new]
-    several = ", ".join(changed[:5]) + ", …" * (len(changed) > 5)
-    return unique, f"columns that share a name are called {several}" if changed else ""
-
-
-def rewound(source: Any) -> Any:
-    """Return the source, at its first byte if it is in memory."""
-    if isinstance(source, io.BytesIO):
-        source.seek(0)
-    return source
+    with open_text(path, "wt", newline="", encoding="utf-8") as file:
+        yield write

@@ -12,12 +12,22 @@ from typing import Any
 
 import pandas as pd
 
-from clustertrust.files import arrow_files, file_sources, sheets, text_sources, whole
-from clustertrust.files.appending import Append, append_arrow, append_text
-from clustertrust.files.delimited import read_delimited
+from clustertrust.files.arrow_files import (
+    ArrowSource,
+    ParquetSource,
+    append_arrow,
+    read_arrow,
+    read_parquet,
+)
+from clustertrust.files.delimited import append_text, read_delimited
 from clustertrust.files.errors import TableError
 from clustertrust.files.h5ad import read_h5ad
-from clustertrust.files.reading import Reading, Table
+from clustertrust.files.json_files import read_json, write_json
+from clustertrust.files.numpy_files import NpySource, read_npy, read_npz, write_npy, write_npz
+from clustertrust.files.reading import Append, Reading, Table
+from clustertrust.files.sheets import read_sheet, write_sheet
+from clustertrust.files.sources import FileSource
+from clustertrust.files.text_sources import CsvSource, TsvSource
 
 
 @dataclass(frozen=True)
@@ -39,7 +49,7 @@ class Format:
     suffixes: tuple[str, ...]
     read: Callable[[Any, Reading], Table]
     write: Callable[..., None] | None
-    blocks: type[file_sources.FileSource] | None = None
+    blocks: type[FileSource] | None = None
     append: Callable[..., AbstractContextManager[Append]] | None = None
     options: tuple[str, ...] = ()
     needs: tuple[str, str] | None = None
@@ -71,25 +81,26 @@ def _text(
 
 def _json(suffixes: tuple[str, ...], *, lines: bool) -> Format:
     """Return a format of records in JSON."""
-    read, write = partial(whole.read_json, lines=lines), partial(whole.write_json, lines=lines)
+    read, write = (
+        partial(read_json, lines=lines),
+        partial(write_json, lines=lines),
+    )
     return Format(suffixes, read, write, options=("encoding",))
 
 
 def _sheets(suffix: str, engine: Any) -> Format:
     """Return a format of spreadsheets."""
-    read = partial(sheets.read_sheet, engine=engine)
-    write = partial(sheets.write_sheet, engine=engine)
+    read = partial(read_sheet, engine=engine)
+    write = partial(write_sheet, engine=engine)
     return Format((suffix,), read, write, options=("sheet", "skip_rows"), needs=(engine, "excel"))
 
 
 FORMATS: dict[str, Format] = {
-    "csv": _text(
-        "csv", (".csv", ".csv.gz", ".csv.bz2", ".csv.xz"), ",", ",", text_sources.CsvSource
-    ),
+    "csv": _text("csv", (".csv", ".csv.gz", ".csv.bz2", ".csv.xz"), ",", ",", CsvSource),
     "tsv": _text(
         "tsv",
         (".tsv", ".tsv.gz", ".tsv.bz2", ".tsv.xz", ".tab"),
-        *("\t", "\t", text_sources.TsvSource),
+        *("\t", "\t", TsvSource),
     ),
     "txt": _text("txt", (".txt", ".txt.gz", ".dat"), ",", "\t"),
     "json": _json((".json",), lines=False),
@@ -98,20 +109,20 @@ FORMATS: dict[str, Format] = {
     "ods": _sheets(".ods", "odf"),
     "parquet": _by_frames(
         (".parquet", ".pq"),
-        arrow_files.read_parquet,
+        read_parquet,
         partial(append_arrow, format="parquet"),
-        blocks=file_sources.ParquetSource,
+        blocks=ParquetSource,
         needs=("pyarrow", "parquet"),
     ),
     "arrow": _by_frames(
         (".arrow", ".feather"),
-        arrow_files.read_arrow,
+        read_arrow,
         partial(append_arrow, format="arrow"),
-        blocks=file_sources.ArrowSource,
+        blocks=ArrowSource,
         needs=("pyarrow", "parquet"),
     ),
-    "npy": Format((".npy",), whole.read_npy, whole.write_npy, blocks=file_sources.NpySource),
-    "npz": Format((".npz",), whole.read_npz, whole.write_npz, options=("array",)),
+    "npy": Format((".npy",), read_npy, write_npy, blocks=NpySource),
+    "npz": Format((".npz",), read_npz, write_npz, options=("array",)),
     # Results are written as annotations of an AnnData object: see clustertrust.anndata.
     "h5ad": Format((".h5ad",), read_h5ad, None, options=("use_rep",), needs=("anndata", "anndata")),
 }

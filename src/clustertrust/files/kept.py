@@ -28,11 +28,8 @@ class KeptSource(Source):
 
     def __init__(self, source: Source, folder: Path) -> None:
         self.source, self.folder = source, folder
-        self.columns, self.n_features, self.n_rows = (
-            source.columns,
-            source.n_features,
-            source.n_rows,
-        )
+        self.columns, self.n_features = source.columns, source.n_features
+        self.n_rows = source.n_rows
         self._file: IO[bytes] | None = None
         # Rows of a block in the file, and where each begins.
         self._rows, self._starts = 0, list[int]()
@@ -40,11 +37,6 @@ class KeptSource(Source):
             # It is gone with the process, however that ends.
             self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
             weakref.finalize(self, self._file.close)
-
-    @property
-    def n_bytes(self) -> int:
-        """Return the bytes of the table in memory."""
-        return self.source.n_bytes
 
     def read(self, rows: int) -> Iterator[Block]:
         """Read the kept blocks, or the table if they are not kept, or of another size."""

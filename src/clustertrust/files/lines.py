@@ -12,10 +12,10 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from clustertrust._parallel import memory_budget
-from clustertrust.files.delimited import COMPRESSED, head_of, open_text
 from clustertrust.files.errors import TableError, not_text
 from clustertrust.files.layout import Layout, layout_of, try_encodings
 from clustertrust.files.memory import in_words
+from clustertrust.files.opening import COMPRESSED, head_of, open_text
 from clustertrust.files.reading import Reading
 
 UTF8 = ("utf-8", "utf8", "utf-8-sig")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ import pandas as pd
 
 from clustertrust._errors import Message, ParameterError, ParameterTypeError
 from clustertrust._validation.arguments import check_count
+from clustertrust.files.columns import check_unique
 
 TEXTS = ("separator", "array", "use_rep", "encoding", "decimal", "thousands", "sheet")
 
@@ -87,6 +89,10 @@ class Reading:
         return bool(self.decimal or self.thousands)
 
 
+# Writes one more frame of a table.
+Append = Callable[[pd.DataFrame], None]
+
+
 @dataclass(frozen=True)
 class Dialect:
     """How a table was written as text.
@@ -132,3 +138,11 @@ class Table:
     adata: Any = None
     notes: tuple[str | Message, ...] = ()
     dialect: Dialect | None = None
+
+    @classmethod
+    def of_frame(cls, frame: pd.DataFrame) -> Table:
+        """Return a frame and its index, if it has one, with text as column names."""
+        frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
+        check_unique(list(frame.columns))
+        names = None if isinstance(frame.index, pd.RangeIndex) else frame.index
+        return cls(frame.reset_index(drop=True), names)

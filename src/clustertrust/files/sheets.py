@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
@@ -14,11 +13,11 @@ from xml.parsers import expat
 import numpy as np
 import pandas as pd
 
-from clustertrust.files.columns import UNNAMED
-from clustertrust.files.delimited import distinct, rewound
+from clustertrust.files.columns import UNNAMED, distinct
 from clustertrust.files.errors import TableError
 from clustertrust.files.layout import titles_above
 from clustertrust.files.memory import check_memory, needed
+from clustertrust.files.opening import rewound, size_of
 from clustertrust.files.reading import Reading, Table
 from clustertrust.storage import check_unpacked
 
@@ -141,10 +140,9 @@ def _opened(source: Any) -> zipfile.ZipFile:
 
 def _check_unpacked(source: Any, engine: str) -> None:
     """Raise for a file that unpacks to more than is trusted, or than fits."""
-    packed = len(source.getvalue()) if isinstance(source, io.BytesIO) else source.stat().st_size
     with _opened(source) as archive:
         members = archive.infolist()
-        check_unpacked(members, packed)
+        check_unpacked(members, size_of(source))
     held = [member for member in members if "/worksheets/" not in member.filename]
     size = sum(member.file_size for member in held if member.filename.endswith(".xml"))
     check_memory(PER_BYTE[engine] * size, f"its {size:,} bytes of XML")
@@ -241,16 +239,9 @@ def _parse(file: IO[bytes], start: Any, end: Any = None) -> None:
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.StartElementHandler, parser.EndElementHandler = start, end
     try:
-        for part in _chunks(file):
-            parser.Parse(part)
-        parser.Parse(b"", True)
+        parser.ParseFile(file)
     except expat.ExpatError as error:
         raise TableError(f"is damaged: {error}.") from error
-
-
-def _chunks(file: IO[bytes]) -> Iterator[bytes]:
-    while part := file.read(2**20):
-        yield part
 
 
 # What no spreadsheet can hold: its XML has no such characters.

@@ -17,13 +17,11 @@ import pandas as pd
 from clustertrust._errors import InputError, Message
 from clustertrust._parallel import memory_budget
 from clustertrust._validation.arguments import check_choice
-from clustertrust.files.appending import Append
 from clustertrust.files.errors import TableError, named_errors
-from clustertrust.files.file_sources import check_named
 from clustertrust.files.formats import FORMATS, format_of, known_format, need, suffixes
 from clustertrust.files.memory import allowed
-from clustertrust.files.reading import Dialect, Reading, Table
-from clustertrust.files.sources import ArraySource, Source
+from clustertrust.files.reading import Append, Dialect, Reading, Table
+from clustertrust.files.sources import ArraySource, Source, check_named
 
 
 def read_table(

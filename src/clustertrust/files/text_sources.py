@@ -16,9 +16,9 @@ from clustertrust.files import delimited
 from clustertrust.files.arrow_text import arrow_parser
 from clustertrust.files.columns import stripped
 from clustertrust.files.errors import named_errors, not_text
-from clustertrust.files.file_sources import FrameSource
 from clustertrust.files.lines import TextFile
 from clustertrust.files.reading import Dialect
+from clustertrust.files.sources import FileSource
 
 # Rows of text that show the marks in its numbers.
 FIRST = 1000
@@ -26,7 +26,7 @@ FIRST = 1000
 IN_PARTS = " (line ends inside quotes can only be read without a scheduler)"
 
 
-class CsvSource(FrameSource):
+class CsvSource(FileSource):
     """Comma-separated text, with names of the columns or without, also compressed."""
 
     format, separator = "csv", ","
@@ -44,7 +44,7 @@ class CsvSource(FrameSource):
         return delimited.needed_by_text(path)
 
     def _columns(self, path: Path) -> list[str]:
-        return self._top(TextFile.find(path, self.reading, self.separator))[0].names
+        return self._top(self._text(path))[0].names
 
     def _top(self, text: TextFile) -> tuple[delimited.Top, bytes]:
         """Return the names of the columns, and the row that stands in their place, if one does."""
@@ -57,7 +57,7 @@ class CsvSource(FrameSource):
     @property
     def notes(self) -> list[str | Message]:
         """What was found about the text of the first file, and not given."""
-        text = self._text
+        text = self._text(self.paths[0])
         with named_errors(str(text.path), self.format):
             first, options = self._first(text)
         return delimited.notes_of(text.layout, self._top(text)[0], self.reading, options, first)
@@ -65,21 +65,20 @@ class CsvSource(FrameSource):
     @property
     def dialect(self) -> Dialect:
         """How the first file is written."""
-        text = self._text
+        text = self._text(self.paths[0])
         with named_errors(str(text.path), self.format):
             marks = self._first(text)[1]
         return Dialect(self.format, text.layout.separator, marks.get("decimal", "."))
 
-    @property
-    def _text(self) -> TextFile:
-        return TextFile.find(self.paths[0], self.reading, self.separator)
+    def _text(self, path: Path) -> TextFile:
+        return TextFile.find(path, self.reading, self.separator)
 
     def _places(self, path: Path) -> list[Any]:
-        return list(TextFile.find(path, self.reading, self.separator).places())
+        return list(self._text(path).places())
 
     def _frames(self, path: Path, rows: int, place: Any = None) -> Iterator[pd.DataFrame]:
         # pandas' own blocks silently drop an extra field in the first row of each block.
-        text = TextFile.find(path, self.reading, self.separator)
+        text = self._text(path)
         first, options = self._first(text)
         by_arrow = arrow_parser(self.names, first[self.wanted], options)
         with text.open(place) as (head, below):

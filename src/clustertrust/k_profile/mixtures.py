@@ -140,8 +140,22 @@ def _moments(plane: Plane, labels: Ints) -> Moments:
     return Moments(*backend().mixture_moments(plane.columns, P))
 
 
-def _fit(plane: Plane, start: Moments, covariance: str, *, heavy: bool = False) -> Explained:
+class _Start(NamedTuple):
+    """Clusters that EM starts at, and the covariance that theirs are drawn to."""
+
+    moments: Moments
+    prior: Floats
+
+    @classmethod
+    def from_labels(cls, plane: Plane, labels: Ints) -> _Start:
+        """Take the clusters of a partition."""
+        moments = _moments(plane, labels)
+        return cls(moments, common_covariance(moments, FLAT)[0])
+
+
+def _fit(plane: Plane, begin: _Start, covariance: str, *, heavy: bool = False) -> Explained:
     """Take EM steps from the clusters of the start until the likelihood barely grows."""
+    start = begin.moments
     kind, freedom = COVARIANCES[covariance], FREEDOM if heavy else 0
     k, p = start.means.shape
     if kind.code == SPHERICAL:
@@ -149,7 +163,7 @@ def _fit(plane: Plane, start: Moments, covariance: str, *, heavy: bool = False) 
         start = start._replace(means=start.means @ axes)
     mixing = Mixing(
         kind=kind.code,
-        prior=common_covariance(start, FLAT)[0],
+        prior=begin.prior,
         extra=float(kind.prior_points(p)),
         added=plane.grain,
         freedom=freedom,
@@ -180,8 +194,7 @@ def _volumes(covariance: str, sizes: Floats, C: Floats, prior: Floats) -> Floats
 def _merge(plane: Plane, labels: Ints, covariance: str, k: int) -> Ints:
     """Merge the two clusters that lose the least likelihood by it, until k are left."""
     while int(labels.max()) + 1 > k:
-        own = _moments(plane, labels)
-        prior, _ = common_covariance(own, FLAT)
+        own, prior = _Start.from_labels(plane, labels)
         i, j = np.triu_indices(len(own.sizes), 1)
         a, b = own.sizes[i, None, None], own.sizes[j, None, None]
         apart = own.means[i] - own.means[j]
@@ -211,7 +224,7 @@ def explain(plane: Plane, labels: Ints, larger: Explained | None = None) -> Expl
     Labels are 0, 1, … without gaps. O(n k p²) a step.
     """
     k = int(labels.max()) + 1
-    start = _moments(plane, labels)
+    start = _Start.from_labels(plane, labels)
     fits = [_fit(plane, start, name) for name in COVARIANCES]
     best = max(fits, key=lambda fit: fit.icl)
     fits.append(_fit(plane, start, best.covariance, heavy=True))
@@ -219,7 +232,7 @@ def explain(plane: Plane, labels: Ints, larger: Explained | None = None) -> Expl
         labels_of_larger = np.unique(larger.labels, return_inverse=True)[1]
         merged = _merge(plane, labels_of_larger, larger.covariance, k)
         if _differ(merged, labels):
-            start = _moments(plane, merged)
+            start = _Start.from_labels(plane, merged)
             kinds = dict.fromkeys((larger.heavy, True))
             fits += [_fit(plane, start, larger.covariance, heavy=heavy) for heavy in kinds]
     return max(fits, key=lambda fit: fit.icl)

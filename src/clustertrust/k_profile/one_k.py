@@ -9,14 +9,12 @@ import numpy as np
 from clustertrust._parallel import blocks
 from clustertrust._types import Array, Floats, Ints
 from clustertrust.geometry.component import NORMALIZATIONS
+from clustertrust.kernels import backend
 from clustertrust.scoring.model import Model, TrainingScores
 from clustertrust.stability import pairs
 from clustertrust.surrogates.drawn import mean_by_cluster, mean_score
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-
-# Of a sum of squares: what is left of it below this by subtracting has lost digits.
-_CANCELLED = 1e-3
 
 
 class Row(NamedTuple):
@@ -50,35 +48,16 @@ def _means_without_each_run(model: Model, scored: TrainingScores) -> Floats:
     sums, counts = np.zeros((2, 3, scored.s.shape[1]))
     # The arrays of a block stay in the cache.
     for rows in blocks(len(of), 16 * 8 * scored.s.shape[1], largest=2048):
-        c, g = stability[of[rows]], normalize(*_moments_without_each_run(scored.s[rows]))
+        c, g = stability[of[rows]], normalize(*backend().moments_without_each(scored.s[rows]))
         parts = (part[rows, None] for part in scored.parts)
         for i, values in enumerate((fuse(c, g, *parts), c, g)):
-            is_missing = np.isnan(values)
-            has_gaps = is_missing.any()
-            sums[i] += (np.where(is_missing, 0.0, values) if has_gaps else values).sum(axis=0)
-            counts[i] += len(values) - (is_missing.sum(axis=0) if has_gaps else 0)
+            total: Any = values.sum(axis=0)
+            there: Any = len(values)
+            if np.isnan(total).any():
+                total, there = np.nansum(values, axis=0), (~np.isnan(values)).sum(axis=0)
+            sums[i] += total
+            counts[i] += there
     return np.asarray(sums / np.maximum(counts, 1)).T
-
-
-def _moments_without_each_run(s: Floats) -> tuple[Floats, Floats]:
-    """Return the mean and the standard deviation (n, R) of the other values of each row of s."""
-    total = s.sum(axis=1, keepdims=True)
-    has_gaps = bool(np.isnan(total).any())
-    counted = ~np.isnan(s) if has_gaps else np.broadcast_to(True, s.shape)
-    runs = counted.sum(axis=1, keepdims=True) if has_gaps else np.int64(s.shape[1])
-    left = np.broadcast_to(np.where(runs > counted, runs - counted, np.nan), s.shape)
-    mean = (np.nansum(s, axis=1, keepdims=True) if has_gaps else total) / np.maximum(runs, 1)
-    # Around the mean the variance loses no digits.
-    away = np.where(counted, s - mean, 0.0) if has_gaps else s - mean
-    squares, shift = away**2, away / left
-    total = squares.sum(axis=1, keepdims=True)
-    variance = (total - squares) / left - shift**2
-    # Summed anew where little is left of a difference.
-    i, r = np.nonzero(variance < _CANCELLED * total)
-    others = counted[i] & (np.arange(s.shape[1]) != r[:, None])
-    apart = np.where(others, away[i] + shift[i, r][:, None], 0.0)
-    variance[i, r] = (apart**2).sum(axis=1) / left[i, r]
-    return mean - shift, np.sqrt(variance)
 
 
 def _jackknife(without: Floats) -> Floats:

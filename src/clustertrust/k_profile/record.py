@@ -253,7 +253,7 @@ class KProfile:
             plausible=self.plausible,
             best=self.best,
             table=self.to_frame()[names],
-            notes=[self._members(), *self._asides()],
+            notes=[*self._both(), self._members(), *self._asides()],
             view=place,
             candidates=[Candidate(k, part, self._at(k)) for k, part in sorted(of.items())],
         )
@@ -321,12 +321,13 @@ class KProfile:
             return []
         counted = [name for name in self.support if name in self.choices]
         backing = [name for name in counted if self.choices[name] == self.strongest]
-        alone = f"{' and '.join(backing)} alone would choose it" if backing else "no signal alone"
+        alone = f"chosen by {' and by '.join(backing)}" if backing else "chosen by no signal alone"
         at = self.n_clusters.tolist().index(self.strongest)
         return [
-            f"For 1: data without clusters score as high at some k ({self._p()}).",
-            f"For {self.strongest}: the most probable of the others; {alone}; mean stability "
-            f"{self.mean_stability[at]:.2f}, mean score {self.mean_score[at]:.2f}.",
+            "Evidence for 1: at no k do the data score clearly higher than data without clusters "
+            f"({self._p()}).",
+            f"Evidence for {self.strongest}: the most probable of the others, {alone}; mean "
+            f"stability {self.mean_stability[at]:.2f}, mean score {self.mean_score[at]:.2f}.",
         ]
 
     def _members(self) -> str:

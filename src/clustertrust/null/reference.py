@@ -43,7 +43,13 @@ from clustertrust.surrogates.drawn import (
     mean_score,
     score_surrogates,
 )
-from clustertrust.surrogates.families import DEFAULT, VERDICT, build_draws, check_families
+from clustertrust.surrogates.families import (
+    CLOUDS,
+    DEFAULT,
+    VERDICT,
+    build_draws,
+    check_families,
+)
 
 
 def p_value(value: float | Floats, null: Floats) -> Any:
@@ -209,17 +215,17 @@ class NullReference:
     def verdict(self) -> str:
         """Return whether the data are structured, in words."""
         if self.structured:
-            rivals = " and the ".join(self.verdict_families)
+            clouds = " or ".join(CLOUDS[name] for name in self.verdict_families)
             return (
-                f"Structured: more than the {rivals} would show "
+                f"Structured: the data score higher than one cloud, such as {clouds}, would "
                 f"({p_text(self.p_value, self.n_surrogates)}, level {self.level:g})."
             )
-        rivals = " or the ".join(
-            name for name in self.verdict_families if self.p_values[name] > self.level
+        clouds = " or ".join(
+            CLOUDS[name] for name in self.verdict_families if self.p_values[name] > self.level
         )
         return (
-            f"Not structured: one cloud, like the {rivals}, scores as high (p = "
-            f"{self.p_value:.2g}, level {self.level:g}). The clusters may be cuts through it."
+            f"Not structured: one cloud, such as {clouds}, scores as high (p = "
+            f"{self.p_value:.2g}, level {self.level:g}). The clusters may be pieces of one cloud."
         )
 
 

@@ -24,8 +24,7 @@ from clustertrust.distances.in_blocks import Part
 from clustertrust.ensemble.placing import place
 from clustertrust.ensemble.recipe import Recipe
 from clustertrust.ensemble.record import Ensemble
-from clustertrust.files.file_sources import numbers_of
-from clustertrust.files.sources import Block, checked
+from clustertrust.files.sources import Block, checked, numbers_of
 from clustertrust.results import Confidence
 from clustertrust.scoring.model import Model
 from clustertrust.scoring.settings import Scoring

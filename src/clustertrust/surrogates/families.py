@@ -71,11 +71,11 @@ def _with_sizes(U: Floats, size: Floats) -> Floats:
     # It has the singular values and axes of U, and d rows instead of n.
     R = np.linalg.qr(U, mode="r")
     sides = best = size / np.linalg.norm(U, axis=0)
-    nearest = np.inf
+    nearest, length = np.inf, np.linalg.norm(size)
     for step in range(ROUNDS):
         values = np.linalg.svd(R * sides, compute_uv=False)
         ratio = size / values
-        off = float(np.linalg.norm(values - size) / np.linalg.norm(size))
+        off = float(np.linalg.norm(values - size) / length)
         if off < nearest:
             best, nearest = sides, off
         if off < NEAR:
@@ -170,6 +170,8 @@ FAMILIES: dict[str, Callable[[Floats], Draw]] = {
 }
 # Those that count; permuted columns test dependence, which is another question.
 VERDICT = ("box", "gaussian", "hull")
+# What these are, in words
+CLOUDS = {"box": "a box", "gaussian": "a Gaussian", "hull": "the hull of the data"}
 # Families of a null reference
 DEFAULT = ("box", "gaussian")
 

@@ -36,19 +36,8 @@ def stacked_silhouettes(
         ]
     ).astype(np.float64)
     means: list[Floats | None] = [None] * len(sets)
-    found = backend().mean_silhouettes(
-        _tiles(stack.points[0][fine]), labels.shape[2], labels, start, sizes
-    )
+    X = stack.points[0] if fine.all() else stack.points[0][fine]
+    found = backend().mean_silhouettes(X, labels, start, sizes)
     for b, own in zip(np.flatnonzero(fine), found, strict=True):
         means[b] = own
     return means
-
-
-def _tiles(X: Floats) -> tuple[Floats, Floats]:
-    """Lay out data sets (B, n, d) as `by_point` and `by_feature` do each."""
-    B, n, d = X.shape
-    tile = backend().TILE
-    rows = np.zeros((B, -(-n // tile) * tile, -(-d // 4) * 4))
-    rows[:, :n, :d] = X
-    rows = rows.reshape(B, -1, tile, rows.shape[2])
-    return rows, np.ascontiguousarray(rows.transpose(0, 1, 3, 2))

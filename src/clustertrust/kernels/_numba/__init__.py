@@ -32,6 +32,7 @@ from clustertrust.kernels._numba.scores import (
     cluster_squares,
     cluster_sums,
     moments,
+    moments_without_each,
     score,
 )
 from clustertrust.kernels._numba.small import lloyd, plus_plus

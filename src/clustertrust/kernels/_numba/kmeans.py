@@ -238,25 +238,35 @@ def assign_scratch(rows: Any, tiles: Any) -> tuple[Any, ...]:
     )
 
 
+@compiled
+def _assign_parts(points, runs, parts, known, moved, scratch):  # type: ignore[no-untyped-def]
+    middle, sums, counts, changed = moved
+    for i in range(parts.shape[0]):
+        moves = (middle, sums[i], counts[i], changed[i])
+        assign_tiles(points, runs, (parts[i, 0], parts[i, 1]), known, moves, scratch)
+
+
 def assign(
     points: tuple[Any, ...],
     runs: tuple[Any, ...],
-    part: tuple[int, int],
+    parts: Ints,
     known: tuple[Any, Any],
     moved: tuple[Any, ...],
 ) -> None:
-    """Labels of the nearest centres for the tiles part[0]:part[1], in all active runs.
+    """Labels of the nearest centres for the tiles from parts[i, 0] to parts[i, 1], in all active
+    runs.
 
     `runs`: the active ones, their centres in float32 (A, k', d') with half squares and norms
     (A, k'), in float64 (A, k, d), and how far they have drifted (A, k). `known`: labels (R, n), and
     the drift (R, n) up to which a label holds: only points beyond it are compared with the centres.
-    `moved`: sums of the points that a cluster gained, less those that it lost (A, k, d), or none of
-    their features, the same for their number (A, k), and how many changed (A,). A few tiles are
-    read for all runs while they are in the cache. O(n A k d), and O(d) for each change.
+    `moved`, for each part: sums of the points that a cluster gained, less those that it lost
+    (P, A, k, d), or none of their features, the same for their number (P, A, k), and how many
+    changed (P, A). A few tiles are read for all runs while they are in the cache. O(n A k d), and
+    O(d) for each change.
     """
     X, tiles, lengths = points
     scratch = assign_scratch(runs[1], tiles)
-    assign_tiles((X, tiles, tiles.ravel(), lengths), runs, part, known, moved, scratch)
+    _assign_parts((X, tiles, tiles.ravel(), lengths), runs, parts, known, moved, scratch)
 
 
 @inlined

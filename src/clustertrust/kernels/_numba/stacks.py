@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from clustertrust._types import Floats, Ints
-from clustertrust.kernels._numba.compiling import TILE, compiled
+from clustertrust.kernels._numba.compiling import TILE, compiled, inlined
 from clustertrust.kernels._numba.pairs import distances
 from clustertrust.kernels._numba.small import draw_starts, start_scratch, step_scratch, take_steps
 
@@ -43,19 +43,29 @@ def kmeans_each(
     return labels, ~unsure & (steps > 0) & (counts > 0).all(axis=1)
 
 
+@inlined
+def _lay_out(X, rows, columns):  # type: ignore[no-untyped-def]
+    """Points (n, d) as `by_point` and `by_feature` do."""
+    for i in range(X.shape[0]):
+        t, p = i // TILE, i % TILE
+        for f in range(X.shape[1]):
+            rows[t, p, f] = columns[t, f, p] = X[i, f]
+
+
 @compiled
-def _mean_silhouettes(points, n, labels, start, sizes, held, out):  # type: ignore[no-untyped-def]
-    rows, columns = points
-    tile, sums = held
-    for b in range(labels.shape[0]):
-        for t in range(rows.shape[1]):
+def _mean_silhouettes(points, labels, start, sizes, held, out):  # type: ignore[no-untyped-def]
+    rows, columns, tile, sums = held
+    n = points.shape[1]
+    for b in range(points.shape[0]):
+        _lay_out(points[b], rows, columns)
+        for t in range(rows.shape[0]):
             for c in range(sums.shape[0]):
                 for p in range(TILE):
                     sums[c, p] = 0.0
-            for s in range(rows.shape[1]):
+            for s in range(rows.shape[0]):
                 here = n - s * TILE if n - s * TILE < TILE else TILE
                 # Rows come in fours.
-                distances(rows[b, s][: (here + 3) // 4 * 4], columns[b, t], tile)
+                distances(rows[s][: (here + 3) // 4 * 4], columns[t], tile)
                 for i in range(here):
                     away = tile[i]
                     for r in range(labels.shape[1]):
@@ -78,16 +88,21 @@ def _mean_silhouettes(points, n, labels, start, sizes, held, out):  # type: igno
                 out[b, r] += total / n
 
 
-def mean_silhouettes(
-    points: tuple[Floats, Floats], n: int, labels: Ints, start: Ints, sizes: Floats
-) -> Floats:
+def mean_silhouettes(points: Floats, labels: Ints, start: Ints, sizes: Floats) -> Floats:
     """Mean silhouettes by Euclidean distance (B, q) of q runs on each of B data sets.
 
-    `points` are rows (B, t, TILE, d') and columns (B, t, d', TILE) of each, `labels` (B, q, n),
-    `start` (q + 1,) where the clusters of each run begin, and `sizes` (B, K) theirs; each run has
-    two clusters or more, none of them empty. O(n² (d + q)) a data set.
+    `points` are (B, n, d), `labels` (B, q, n), `start` (q + 1,) where the clusters of each run
+    begin, and `sizes` (B, K) theirs; each run has two clusters or more, none of them empty.
+    O(n² (d + q)) a data set.
     """
+    n, d = points.shape[1:]
+    n_tiles, width = -(-n // TILE), -(-d // 4) * 4
     out = np.zeros(labels.shape[:2])
-    held = (np.empty((TILE, TILE)), np.empty((int(start[-1]), TILE)))
-    _mean_silhouettes(points, n, labels, start, sizes, held, out)
+    held = (
+        np.zeros((n_tiles, TILE, width)),
+        np.zeros((n_tiles, width, TILE)),
+        np.empty((TILE, TILE)),
+        np.empty((int(start[-1]), TILE)),
+    )
+    _mean_silhouettes(points, labels, start, sizes, held, out)
     return out

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from typing import Any
+
 import numpy as np
 
 from clustertrust._types import AnyFloats, Floats, Ints
@@ -57,6 +60,25 @@ def _add_distances(tiles, cells, per_block, pairs, out, tile, sums):  # type: ig
                     i = end
 
 
+class _Scratch(threading.local):
+    """What `_add_distances` writes to, kept by each thread: new memory takes as long as a small
+    pair of blocks.
+    """
+
+    def __init__(self) -> None:
+        self._by_type: dict[np.dtype[Any], tuple[AnyFloats, Floats]] = {}
+
+    def for_points(self, dtype: np.dtype[Any]) -> tuple[AnyFloats, Floats]:
+        """Return room for distances of points of this type, and for sums of them."""
+        if dtype not in self._by_type:
+            # float64 whatever the data are: float32 sums drift
+            self._by_type[dtype] = np.empty((TILE, TILE), dtype=dtype), np.empty(TILE)
+        return self._by_type[dtype]
+
+
+_scratch = _Scratch()
+
+
 def add_distances(
     tiles: tuple[AnyFloats, AnyFloats],
     cells: tuple[Ints, Ints],
@@ -73,9 +95,7 @@ def add_distances(
     pairs of one call, and of calls at the same time, share no block: then no two threads write to
     the same place. O(d) a pair of points.
     """
-    tile = np.empty((TILE, TILE), dtype=tiles[0].dtype)
-    # float64 whatever the data are: float32 sums drift
-    _add_distances(tiles, cells, per_block, pairs, out, tile, np.empty(TILE))
+    _add_distances(tiles, cells, per_block, pairs, out, *_scratch.for_points(tiles[0].dtype))
 
 
 @compiled

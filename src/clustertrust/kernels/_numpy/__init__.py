@@ -21,6 +21,7 @@ from clustertrust.kernels._numpy.scores import (
     cluster_squares,
     cluster_sums,
     moments,
+    moments_without_each,
     score,
 )
 from clustertrust.kernels._numpy.small import lloyd, plus_plus

@@ -34,20 +34,32 @@ def lay_out(
 def assign(
     points: tuple[AnyFloats, AnyFloats, AnyFloats],
     runs: tuple[Ints, AnyFloats, AnyFloats, AnyFloats, Floats, AnyFloats],
-    part: tuple[int, int],
+    parts: Ints,
     known: tuple[Ints, AnyFloats],
     moved: tuple[Floats, Floats, Ints, Ints],
 ) -> None:
-    """Labels of the nearest centres for the tiles part[0]:part[1], in all active runs.
+    """Labels of the nearest centres for the tiles from parts[i, 0] to parts[i, 1], in all active
+    runs.
 
     Centres are read in float64 alone, and features are added one by one, as where the compiled
     kernel compares in float64, and all points are compared. `moved` gathers what clusters gained
-    and lost.
+    and lost in each part.
     """
-    labels, _ = known
+    middle, *by_part = moved
+    for part, *gathered in zip(parts, *by_part, strict=True):
+        _assign_part(points[0], runs, part, known[0], (middle, *gathered))
+
+
+def _assign_part(
+    points: AnyFloats,
+    runs: tuple[Ints, AnyFloats, AnyFloats, AnyFloats, Floats, AnyFloats],
+    part: Ints,
+    labels: Ints,
+    moved: tuple[Floats, Floats, Ints, Ints],
+) -> None:
     middle, sums, counts, changed = moved
     low = part[0] * TILE
-    X = np.asarray(points[0][low : part[1] * TILE], dtype=np.float64)
+    X = np.asarray(points[low : part[1] * TILE], dtype=np.float64)
     for a, (r, centers) in enumerate(zip(runs[0], runs[4], strict=True)):
         squares = np.zeros((len(centers), len(X)))
         for f, column in enumerate(X.T):

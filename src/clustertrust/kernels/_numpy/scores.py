@@ -64,6 +64,14 @@ def moments(s: Floats) -> tuple[Floats, Floats]:
     return mean, np.sqrt(np.nansum((s - mean[:, None]) ** 2, axis=1) / divisor)
 
 
+def moments_without_each(s: Floats) -> tuple[Floats, Floats]:
+    """Mean and standard deviation of the other values of each row, without NaN."""
+    mean, std = np.empty((2, *s.shape))
+    for r in range(s.shape[1]):
+        mean[:, r], std[:, r] = moments(np.delete(s, r, axis=1))
+    return mean, std
+
+
 def score(
     at: Ints,
     of: Ints,

@@ -58,12 +58,13 @@ def lloyd(
     for r, own in enumerate(centers):
         ends = False
         while True:
-            changed = np.zeros(1, dtype=np.int64)
-            gained, entered = np.zeros((1, *own.shape)), np.zeros((1, len(own)), dtype=np.int64)
+            changed = np.zeros((1, 1), dtype=np.int64)
+            gained, entered = np.zeros((1, 1, *own.shape)), np.zeros((1, 1, len(own)), np.int64)
             by = (np.array([r]), none, none, none, (own + middle)[None], none)
-            assign(points, by, part, (labels, none), (middle, gained, entered, changed))
-            sums[r] += gained[0]
-            counts[r] += entered[0]
+            moved_by = (middle, gained, entered, changed)
+            assign(points, by, np.array([part]), (labels, none), moved_by)
+            sums[r] += gained[0, 0]
+            counts[r] += entered[0, 0]
             if ends:
                 break
             steps[r] += 1
@@ -73,5 +74,5 @@ def lloyd(
             means = sums[r] / counts[r][:, None]
             ends = ((means - own) ** 2).sum() <= limits[1] or steps[r] >= limits[0]
             own[:] = means
-            if changed[0] == 0:
+            if changed.sum() == 0:
                 break

@@ -36,13 +36,11 @@ def kmeans_each(
     return labels, fine
 
 
-def mean_silhouettes(
-    points: tuple[Floats, Floats], n: int, labels: Ints, start: Ints, sizes: Floats
-) -> Floats:
+def mean_silhouettes(points: Floats, labels: Ints, start: Ints, sizes: Floats) -> Floats:
     """Mean silhouettes by Euclidean distance (B, q) of q runs on each data set."""
     out = np.zeros(labels.shape[:2])
-    for b, rows in enumerate(points[0]):
-        X = rows.reshape(-1, rows.shape[2])[:n]
+    n = points.shape[1]
+    for b, X in enumerate(points):
         distances = np.sqrt(((X[:, None] - X) ** 2).sum(axis=2))
         for r, own in enumerate(labels[b]):
             size = sizes[b, start[r] : start[r + 1]]

@@ -14,7 +14,9 @@ class ColumnCards {
     root.replaceChildren(...this.cards.map(({ box }) => box));
     const all = Object.values(data.roles).reduce((sum, n) => sum + n, 0);
     const fewer = data.cards.length < all ? `; here are ${count(data.cards.length)}, those in which clusters differ most` : "";
-    $("columns-said").textContent = `${Object.entries(data.roles).map(([role, n]) => `${count(n)} ${ROLES[role]}`).join(", ")}${fewer}`;
+    const roles = Object.entries(data.roles).map(([role, n]) => `${count(n)} ${ROLES[role]}`).join(", ");
+    $("columns-said").textContent = roles ? `${roles}${fewer}. ` : "";
+    $("columns-title").textContent = columns.length ? "Reasons and columns" : "Reasons";
   }
 
   // Why points are kept or not, as a column; its bars follow the threshold.

@@ -1,10 +1,10 @@
-"""Read and write whole tables of each format. Nothing is ever unpickled."""
+"""Arrays in NPY and NPZ files, whole, and an array in blocks of rows. Nothing is ever unpickled."""
 
 from __future__ import annotations
 
-import json
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pandas as pd
@@ -12,72 +12,19 @@ from scipy import sparse
 
 from clustertrust._errors import Message, literal
 from clustertrust._types import Array
-from clustertrust.files.delimited import rewound
-from clustertrust.files.errors import TableError
-from clustertrust.files.frames import opened, table_of_frame
+from clustertrust._validation.frames import check_whole_numbers
+from clustertrust.files.errors import TableError, named_errors
 from clustertrust.files.memory import check_memory, needed, needed_by_array
+from clustertrust.files.opening import opened, rewound
 from clustertrust.files.reading import Reading, Table
-from clustertrust.storage import check_archive, check_array_file, checked_csr, pack_arrays
-
-# JSON
-
-
-def read_json(source: Any, reading: Reading, *, lines: bool) -> Table:
-    """Read records: a list of objects, or one object a line."""
-    with opened(source) as file:
-        check_memory(_needed_by_json(file), "its records")
-        text = file.read().decode(reading.encoding or "utf-8-sig")
-    try:
-        if lines:
-            parsed = [json.loads(line) for line in text.splitlines() if line.strip()]
-        else:
-            parsed = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise TableError(f"is not valid JSON: {error}.") from error
-    # Some services answer with one list of records inside of an object.
-    if isinstance(parsed, dict):
-        lists = [value for value in parsed.values() if isinstance(value, list)]
-        parsed = lists[0] if len(lists) == 1 else parsed
-    if isinstance(parsed, dict) and all(isinstance(value, list) for value in parsed.values()):
-        if len({len(value) for value in parsed.values()}) > 1:
-            raise TableError("holds lists of different lengths; give one record per point.")
-        return Table(pd.DataFrame(parsed))
-    if not isinstance(parsed, list) or not all(isinstance(record, dict) for record in parsed):
-        raise TableError('holds no list of records; give one object per point, such as [{"x": 1}].')
-    columns = {name for record in parsed for name in record}
-    # Records without a key of another get a gap there.
-    check_memory(needed(len(parsed), len(parsed) * len(columns)), f"{len(columns):,} keys")
-    return table_of_frame(pd.DataFrame.from_records(parsed))
-
-
-def _needed_by_json(file: IO[bytes]) -> int:
-    """Return roughly the bytes that JSON takes as Python objects; rewind the file."""
-    size, marks, objects = 0, 0, 0
-    while part := file.read(2**20):
-        size, objects = size + len(part), objects + part.count(b"{") + part.count(b"[")
-        marks += part.count(b",") + part.count(b":")
-    file.seek(0)
-    # Letters beyond Latin ones make all of a text wide.
-    return 5 * size + 100 * marks + 200 * objects
-
-
-def write_json(table: pd.DataFrame, path: Path, *, lines: bool) -> None:
-    """Write records; numbers keep all their digits."""
-    records = [
-        {str(name): _json_value(value) for name, value in record.items()}
-        for record in table.to_dict("records")
-    ]
-    texts = [json.dumps(record, ensure_ascii=False, default=str) for record in records]
-    whole = "\n".join(texts) if lines else "[" + ",\n".join(texts) + "]"
-    path.write_text(whole + "\n", encoding="utf-8")
-
-
-def _json_value(value: Any) -> Any:
-    value = value.item() if isinstance(value, np.generic) else value
-    return None if value is pd.NA or value is pd.NaT or value != value else value
-
-
-# NumPy
+from clustertrust.files.sources import Block, FileSource, float_type
+from clustertrust.storage import (
+    check_archive,
+    check_array_file,
+    checked_csr,
+    pack_arrays,
+    read_array_header,
+)
 
 # The arrays of a sparse matrix.
 SPARSE = {"format", "indices", "indptr", "shape", "data"}
@@ -183,3 +130,79 @@ def _stored_column(column: pd.Series) -> Array:
         return column.to_numpy(bool)
     values = zip(column, column.isna(), strict=True)
     return np.array(["" if missing else str(value) for value, missing in values], str)
+
+
+class NpySource(FileSource):
+    """A file that `numpy.save` wrote. It is read, not mapped, so that a limit on memory holds."""
+
+    format = "npy"
+
+    @classmethod
+    def size_of(cls, path: Path) -> int:
+        """Return the size of the file."""
+        return path.stat().st_size
+
+    @classmethod
+    def needed_by(cls, path: Path) -> int:
+        """Count by the shape that the file has."""
+        with path.open("rb") as file:
+            shape, _, dtype = read_array_header(file)
+        return needed_by_array(shape, dtype) + needed(shape[0] if shape else 1, 0)
+
+    def __init__(self, paths: Sequence[Path], reading: Reading) -> None:
+        self.paths, path = list(paths), paths[0]
+        if len(paths) > 1:
+            raise ValueError(f"{path.parent} holds {len(paths)} arrays; give one .npy file.")
+        with named_errors(str(path), self.format), path.open("rb") as file:
+            shape, self.by_column, self.dtype = read_array_header(file)
+            self.offset = file.tell()
+        if len(shape) != 2 or min(shape) < 0 or self.dtype.kind not in "fiub":
+            raise ValueError(
+                f"{path} holds an array of shape {shape} and type {self.dtype}; it must be (n, d) "
+                "numbers."
+            )
+        expected = self.offset + shape[0] * shape[1] * self.dtype.itemsize
+        if path.stat().st_size < expected:
+            raise ValueError(
+                f"{path} is cut short: {path.stat().st_size} bytes of {expected}. Write it again."
+            )
+        self.path = path
+        self.n_rows, self.n_features = shape
+        self.names = [str(j) for j in range(self.n_features)]
+
+    def only(self, names: Collection[str], id: str | None = None) -> FileSource:
+        """Return the table: rows are read with all their columns."""
+        return self
+
+    def parts(self) -> list[tuple[Path, Any]]:
+        """Return nothing: workers do not read it."""
+        return []
+
+    def frames(self, rows: int) -> Iterator[pd.DataFrame]:
+        """Yield the numbers, under the positions of their columns."""
+        for block in self.read(rows):
+            yield pd.DataFrame(block.X, columns=self.names)
+
+    def read(self, rows: int) -> Iterator[Block]:
+        """Read the file from its start."""
+        n = self.n_rows or 0
+        with self.path.open("rb") as file:
+            for start in range(0, n, rows):
+                values = self._rows(file, start, min(rows, n - start))
+                check_whole_numbers(values, str(self.path))
+                yield Block(values.astype(float_type(self.dtype), order="C", copy=False))
+
+    def _rows(self, file: BinaryIO, start: int, count: int) -> Array:
+        """Read rows of an array that is stored row by row, or column by column."""
+
+        def numbers(first: int, size: int) -> Array:
+            file.seek(self.offset + first * self.dtype.itemsize)
+            read = np.fromfile(file, self.dtype, size)
+            if read.size < size:
+                raise ValueError(f"{self.path} became shorter while it was read.")
+            return read
+
+        if not self.by_column:
+            return numbers(start * self.n_features, count * self.n_features).reshape(count, -1)
+        columns = [numbers(j * (self.n_rows or 0) + start, count) for j in range(self.n_features)]
+        return np.column_stack(columns)
