@@ -666,6 +666,13 @@ def test_why_repeats_what_the_threshold_keeps_of_noise():
     assert shares[0] == 1
     assert f"log-normal columns {shares[1]:.0%} are" in limits
     assert f"exponential columns {shares[2]:.0%}." in limits
+    hull = pd.read_csv(ROOT / "experiments/research/chance/results/hull.csv")
+    of_sets = hull[hull["group"] == "sets"]
+    ring = hull[hull["kind"] == "ring segment"]
+    two, three = ring[["kept_two", "kept_three"]].mean()
+    assert f"would keep {three:.0%} of the parts of a ring instead of {two:.0%}" in limits
+    two, three = of_sets[["kept_two", "kept_three"]].mean()
+    assert f"{three:.0%} of the points of development sets instead of {two:.0%}" in limits
     tails = clear["harmonic, mixtures", "t3"]
     assert f"takes the tails, and {tails:.0%} are called clear" in limits
 

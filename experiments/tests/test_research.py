@@ -7,6 +7,7 @@ from experiments.research import heldout
 from experiments.research.answers import run as answers
 from experiments.research.audit import run as audit
 from experiments.research.audit import votes
+from experiments.research.chance import hull
 from experiments.research.heldout import Set
 from experiments.research.k import again, rivals, signals
 from experiments.research.opinions import rules, sets
@@ -60,6 +61,17 @@ def test_every_rule_for_the_consensus_finds_blobs_that_most_runs_find():
         assert correctness(rule(X, runs, 3), y).all(), name
     table = pd.DataFrame([rules.row("generated", Set("blobs", X, y, 3))])
     assert all(name in rules.summary(table) for name in rules.RULES)
+
+
+# The threshold above chance
+
+
+def test_a_third_kind_of_surrogates_keeps_no_more():
+    X, y = make_blobs(120, centers=[[0, 0], [9, 0]], random_state=0)
+    measured = hull.measure(X, 2, 0, y)
+    assert measured["with_hull"] >= measured["chance"]
+    assert measured["kept_three"] <= measured["kept_two"]
+    assert measured["right_two"] == 1
 
 
 # The number of clusters
