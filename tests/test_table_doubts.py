@@ -55,6 +55,9 @@ RNG = np.random.default_rng(1)
         ("hospital", RNG.integers(1, 30, N), "category"),  # named as a group
         ("tree", np.repeat(np.arange(24), 3)[RNG.permutation(N)], "drop"),  # a balanced panel
         ("herd", RNG.permutation(np.arange(N) % 17) + 1, "category"),  # all of 1 to 17
+        ("lot", RNG.integers(10**6, 10**8, N), "drop"),  # far apart, and not round
+        ("rooms", RNG.permutation(np.arange(N) % 4) + 1, "category"),  # from 1 on
+        ("", RNG.uniform(60, 70, N), "drop"),  # no name
         ("fid", RNG.integers(0, 40, N), "drop"),  # named as an id
         ("digits", RNG.permutation(N) + 7, "drop"),  # all different, close together
         ("date", RNG.uniform(60, 70, N), "drop"),  # named as a date
@@ -82,7 +85,7 @@ def test_a_doubtful_decision_is_pointed_at_until_it_is_decided(name, values, opt
     frame = table(**{name: values})
     assert doubts(frame) == {name: option}
     plan = look(frame)
-    assert f"Please check {name}: " in plan.summary()
+    assert f"Please check {name or '(no name)'}: " in plan.summary()
     assert plan.summary().endswith(f" If so, use {option}=[{name!r}].")
     assert doubts(frame, **{option: (name,)}) == {}
     assert doubts(frame, keep=(name,)) == {}  # a user who says so is not asked again
@@ -94,7 +97,7 @@ def test_a_doubtful_decision_is_pointed_at_until_it_is_decided(name, values, opt
         pd.DataFrame(load_iris().data, columns=[*"abcd"]),
         load_wine(as_frame=True).data,
         table(sex=RNG.integers(1, 3, N)),  # two values weigh the same either way
-        table(population=RNG.integers(1000, 10**6, N)),
+        table(population=np.exp(12 + table()["a"] + RNG.normal(size=N) / 2).round()),
         table(weight=RNG.uniform(50, 90, N), day_mins=RNG.uniform(0, 300, N)),
         table(**{f"species_{j}": RNG.poisson(0.5, N) for j in range(9)}).drop(columns=["a", "b"]),
         pd.DataFrame(RNG.integers(1, 6, (N, 4)), columns=[*"abcd"]),  # ratings
@@ -107,8 +110,6 @@ def test_measurements_raise_no_doubt(frame):
 @pytest.mark.parametrize(
     "frame",
     [
-        table(rooms=RNG.permutation(np.arange(N) % 4) + 1, c=RNG.normal(size=N)),  # plural
-        table(mark=np.repeat([1, 2, 3, 4, 5, 6], [5, 12, 20, 18, 10, N - 65])),  # one peak
         table(children=RNG.poisson(1, N), c=RNG.normal(size=N)),  # from 0 on
         table(**{f"2024-01-{j:02}": np.arange(N) ** 2 + j for j in range(1, 9)}),  # a series
         table(birth_year=RNG.integers(1950, 1990, N)),
@@ -192,10 +193,10 @@ def test_one_category_alone_can_be_clustered():
 def test_counts_of_combinations_are_weights():
     cells = pd.MultiIndex.from_product([[*"xyz"], ["m", "f"], [0, 1], ["u", "v"]])
     frame = cells.to_frame(index=False, name=["cabin", "sex", "adult", "side"])
-    frame["people"] = RNG.integers(0, 500, len(frame))
+    frame["people"] = RNG.integers(0, 50, len(frame)) + 400 * frame["adult"]
     assert doubts(frame) == {"people": "drop"}
     assert "counts of combinations of the other columns" in look(frame).summary()
-    again = frame.assign(people=RNG.integers(0, 500, len(frame)))
+    again = frame.assign(people=frame["people"] + 3)
     twice = pd.concat([frame, again], ignore_index=True)  # then a row is no combination
     assert doubts(twice) == {}
 
@@ -537,7 +538,8 @@ def test_codes_of_groups_are_told_from_amounts_by_how_often_values_occur():
     years = np.clip(np.round(rng.normal(12, 3, 600)), 1, 20)
     years[:40] = 16
     wards = rng.choice(np.arange(1, 21), 600, p=rng.dirichlet(np.ones(20) * 3))
-    frame = pd.DataFrame({"a": rng.normal(size=600), "yy": years, "ww": wards})
+    pay = years + rng.normal(size=600)
+    frame = pd.DataFrame({"a": rng.normal(size=600), "pay": pay, "yy": years, "ww": wards})
     assert doubts(frame) == {"ww": "category"}
     assert doubts(frame.rename(columns={"yy": "miles.city"})) == {"ww": "category"}
     assert set(doubts(frame.rename(columns={"ww": "home.city"}))) == {"home.city"}
@@ -573,6 +575,9 @@ def test_items_on_one_scale_are_marks_and_not_codes():
     frame = pd.DataFrame({"a": rng.normal(size=200), **items})
     assert doubts(frame) == {}
     assert set(doubts(frame.drop(columns="r"))) == {"p", "q"}
+    moods = {f"mood{c}": rng.choice(4, 200, p=[0.4, 0.1, 0.1, 0.4]) for c in "abcdefghi"}
+    assert doubts(frame.assign(**moods)[["a", *moods]]) == {}
+    assert set(doubts(frame.assign(**moods)[["a", "moodb"]])) == {"moodb"}
 
 
 @pytest.mark.parametrize(
@@ -681,7 +686,8 @@ def test_ends_of_links_are_asked_about_and_places_on_a_grid_are_not():
     frame = pd.DataFrame({"0": links // 30 + 1, "1": links % 30 + 1, "2": rng.normal(size=300)})
     assert list(doubts_of(frame)) == ["0", "1"]
     grid = rng.permutation(900)[:850]
-    frame = pd.DataFrame({"0": grid // 30 + 1, "1": grid % 30 + 1, "2": rng.normal(size=850)})
+    height = grid % 30 + grid // 30 + rng.normal(size=850)
+    frame = pd.DataFrame({"0": grid // 30 + 1, "1": grid % 30 + 1, "2": height})
     assert not {"integers like those of an id"} & set(doubts_of(frame).values())
 
 
@@ -837,3 +843,28 @@ def test_a_first_column_without_a_name_that_rises_counts_the_rows():
     frame = table()
     frame.insert(0, "", quarters)
     assert look(frame).columns[0].use == "id"
+
+
+def test_the_answer_goes_with_most_other_columns():
+    rng = np.random.default_rng(0)
+    n = 300
+    chd69 = rng.integers(0, 2, n)
+    risks = {name: rng.normal(size=n) + chd69 for name in ("chol", "sbp", "bmi")}
+    flags = {name: rng.integers(0, 2, n) for name in ("smoker", "left_handed", "sex")}
+    frame = pd.DataFrame({**risks, "chd69": chd69, **flags, "z": rng.normal(size=n)})
+    assert doubts_of(frame) == {"chd69": "possibly the known answer, and used like the others"}
+    shuffled = frame.assign(chd69=rng.permutation(chd69))  # then no column goes with others
+    assert doubts_of(shuffled) == {}
+    assert set(doubts_of(frame.assign(died=flags["sex"]))) == {
+        "died"
+    }  # one that is named is enough
+
+
+def test_two_values_at_an_end_may_be_the_answer_where_few_columns_have_two():
+    rng = np.random.default_rng(0)
+    others = pd.DataFrame(rng.normal(size=(80, 3)), columns=["x", "y", "z"])
+    frame = others.assign(capsule=rng.integers(0, 2, 80))
+    assert list(doubts_of(frame)) == ["capsule"]
+    assert list(doubts_of(frame[["capsule", "x", "y", "z"]])) == ["capsule"]
+    assert not doubts_of(frame[["x", "capsule", "y", "z"]])
+    assert not doubts_of(frame.assign(**{f"f{c}": rng.integers(0, 2, 80) for c in "abc"}))

@@ -708,6 +708,10 @@ def test_sentences_above_a_sheet_are_no_names(folder):
     assert list(read.data.columns) == [*"abcde"]
     assert_allclose(read.data["c"][:60].to_numpy(float), X["c"])
     assert read.notes == ("3 lines above the names left out",)
+    full, gap = [[*"vwxyz"]], [[None] * 5]
+    cells = pd.DataFrame([*titles, *full, *gap, [*"abcde"], *X.to_numpy(object)])
+    cells.to_excel("gap.xlsx", index=False, header=False)
+    assert list(read_table("gap.xlsx").data.columns) == [*"abcde"]
     X.to_excel("plain.xlsx", index=False)
     assert list(read_table("plain.xlsx").data.columns) == [*"abcde"]
     X.to_excel("named.xlsx")

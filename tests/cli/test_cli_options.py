@@ -11,7 +11,7 @@ from command import FAST, IDS, NAMED, NAMES, X, run
 from numpy.testing import assert_allclose, assert_array_equal
 
 from clustertrust import CAKE, Runs, audit, confidence
-from clustertrust.cli import cells
+from clustertrust.cli import scoring
 from clustertrust.cli.commands import COMMANDS
 from clustertrust.cli.options import METHOD, SCORING
 from clustertrust.files import Reading, read_table
@@ -57,7 +57,7 @@ def test_every_option_reaches_the_library(folder, monkeypatch):
             seen.update(self.get_params(deep=False))
             return super().fit(X)
 
-    monkeypatch.setattr(cells, "CAKE", Recorded)
+    monkeypatch.setattr(scoring, "CAKE", Recorded)
     run("score", "plain.csv", *typed.split(), "--out", "s.csv")
     assert str({name: seen[name] for name in meant}) == str(meant)
     assert_allclose(read_table("s.csv").data["score"], CAKE(**meant).fit(X).scores_, atol=1e-12)

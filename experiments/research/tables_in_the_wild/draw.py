@@ -5,13 +5,14 @@
     python -m experiments.research.tables_in_the_wild.draw PACKAGES fifth
     python -m experiments.research.tables_in_the_wild.draw PACKAGES sixth
     python -m experiments.research.tables_in_the_wild.draw PACKAGES seventh
+    python -m experiments.research.tables_in_the_wild.draw PACKAGES eighth
 
 `PACKAGES` is where the packages of `packages_drawn.txt` (or `_third`, `_fifth`, `_sixth`) lie, and for
-`sixth` and `seventh` what `export.R` wrote of R packages. The lists are
+`sixth` and later ones what `export.R` wrote of R packages. The lists are
 `drawn.txt`, which rules may be changed by, `last.txt`, from other packages, `more.txt`, for figures
 at the end, `third.txt`, from packages that none of these used, `fourth.txt`, further tables of
-some of them, and `fifth.txt`, `sixth.txt` and `seventh.txt`, from packages that no other list used. Files among them
-that hold no table are marked by hand.
+some of them, and `fifth.txt` to `eighth.txt`, from packages that no other list used. Files among them that hold no
+table are marked by hand.
 """
 
 from __future__ import annotations
@@ -73,6 +74,17 @@ SEVENTH = (  # noqa: SIM905
     "R-psychotree R-randomForest R-rstanarm R-semTools R-surveillance R-survey R-tidytext "
     "R-vcdExtra R-VGAM R-VIM"
 ).split()
+# A random 320 of Debian's packages of R that no list used; these hold tables.
+EIGHTH = (  # noqa: SIM905
+    "R-BMS R-ISOcodes R-LearnBayes R-Luminescence R-Matching R-RandomFields R-cAIC4 "
+    "R-colorspace R-dbscan R-ddalpha R-ecodist R-ei R-emdbook R-enrichwith R-fBasics "
+    "R-fExtremes R-fPortfolio R-factoextra R-fitdistrplus R-geepack R-genetics R-ggalluvial "
+    "R-lmerTest R-locfit R-loo R-manipulateWidget R-mda R-merTools R-minerva R-modelr "
+    "R-multilevel R-pammtools R-pbkrtest R-permute R-phytools R-plm R-plyr R-prabclus "
+    "R-prediction R-prophet R-psych R-psychTools R-pvclust R-pwt8 R-pwt9 R-quantreg R-relsurv "
+    "R-sampling R-segmented R-seqinr R-smcfcs R-snowfall R-sp R-survMisc R-taxize R-threejs "
+    "R-unbalanced R-urltools R-wikitaxa"
+).split()
 LISTS = {
     "drawn": (DRAWN, 6),
     "last": (LAST, 6),
@@ -82,6 +94,7 @@ LISTS = {
     "fifth": (FIFTH, 3),
     "sixth": (SIXTH, 2),
     "seventh": (SEVENTH, 2),
+    "eighth": (EIGHTH, 2),
 }
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import click
+from sklearn.base import clone
 
 from clustertrust import CAKE, Confidence
 from clustertrust.cli.options import CakeOptions, ReadOptions
 from clustertrust.cli.points import Points
-from clustertrust.cli.printing import is_interactive
 from clustertrust.cli.request import ScoreRequest
 
 
@@ -34,17 +34,7 @@ def for_cells(method: CakeOptions, typed: Collection[str]) -> CakeOptions:
     return replace(method, clusterer=("leiden",), **scored_by)
 
 
-def runs_of(request: ScoreRequest) -> dict[str, Any]:
-    """Return the parameters that make the runs."""
-    building = request.method.building(request.checkpoint)
-    if not is_h5ad(request.data, request.columns):
-        return building
-    from clustertrust.anndata.data import with_variation
-
-    return with_variation(building)
-
-
-def graph_of(request: ScoreRequest, points: Points) -> Any:
+def graph_of(request: ScoreRequest, points: Points, cake: CAKE) -> Any:
     """Return the graph of neighbours of the cells, as :class:`clustertrust.anndata.data.CellData`.
 
     None where there is none, or where coordinates are needed.
@@ -53,17 +43,16 @@ def graph_of(request: ScoreRequest, points: Points) -> Any:
         return None
     from clustertrust.anndata.data import cells_of
 
-    cake = estimator_of(request)
-    if request.has_labels:
+    if request.has_labels and "clusterer" not in request.typed:
         # Nothing is clustered, or by what suits the data.
-        cake.clusterer = cake.clusterer if "clusterer" in request.typed else None
+        cake = clone(cake).set_params(clusterer=None)
     cells = cells_of(points.adata, cake, request.columns.use_rep)
     if not cells.is_graph:
         return None
     return cells.rows(points.kept)
 
 
-def score_graph(request: ScoreRequest, graph: Any) -> Confidence:
+def score_graph(request: ScoreRequest, graph: Any, cake: CAKE) -> Confidence:
     """Cluster and score the graph of neighbours of cells."""
     refused = ["--model"] * ("--model" in request.paths) + ["--checkpoint"] * bool(
         request.checkpoint
@@ -73,10 +62,5 @@ def score_graph(request: ScoreRequest, graph: Any) -> Confidence:
             f"{refused[0]} needs coordinates, and the graph of neighbours of the cells is "
             "clustered; add --use-rep X_pca."
         )
-    scored: Confidence = graph.cluster(estimator_of(request))
+    scored: Confidence = graph.cluster(cake)
     return scored
-
-
-def estimator_of(request: ScoreRequest) -> CAKE:
-    """Return the settings of a request as an estimator."""
-    return CAKE(**runs_of(request), **request.method.scoring(), verbose=is_interactive())

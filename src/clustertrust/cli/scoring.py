@@ -10,7 +10,7 @@ import pandas as pd
 import sklearn
 
 from clustertrust import CAKE, Confidence
-from clustertrust.cli.cells import estimator_of, for_cells, graph_of, is_h5ad, runs_of, score_graph
+from clustertrust.cli.cells import for_cells, graph_of, is_h5ad, score_graph
 from clustertrust.cli.checks import check_matrix, check_method, check_tools
 from clustertrust.cli.given import score_given
 from clustertrust.cli.large import large_source, score_large
@@ -19,6 +19,7 @@ from clustertrust.cli.planning import for_metric
 from clustertrust.cli.points import Points, name_of, on_all_rows, read_points
 from clustertrust.cli.printing import (
     Outcome,
+    is_interactive,
     left_out_of,
     print_scores,
     print_table,
@@ -77,9 +78,10 @@ def _score(request: ScoreRequest) -> None:
         )
     read_tests(request, n)
     say(f"Scoring {n:,} points of {name_of(request.data)}.")
-    scored, cake = _scored(request, points)
+    cake = _estimator_of(request)
+    scored = _scored(request, points, cake)
     settings = score_settings(request, scored, points)
-    settings |= {} if request.has_labels else {"vary": runs_of(request).get("vary")}
+    settings |= {} if request.has_labels else {"vary": cake.vary}
     at = scored.cut(request.threshold)
     results = scored.to_frame(at.threshold)
     table = on_all_rows(results, points, only_scores=request.only_scores)
@@ -89,7 +91,6 @@ def _score(request: ScoreRequest) -> None:
         if "--out" in drafts:
             write_scores(drafts["--out"], table, points, settings)
         if "--model" in drafts:
-            assert cake is not None
             # Progress was for this run of the command.
             cake.set_params(verbose=False)
             made = None if points.preparer is None else points.preparer.to_json()
@@ -116,18 +117,27 @@ def _read(request: ScoreRequest) -> tuple[ScoreRequest, Points]:
     return replace(request, paths=with_plan_beside(request.paths, columns, points)), points
 
 
-def _scored(request: ScoreRequest, points: Points) -> tuple[Confidence, CAKE | None]:
-    """Cluster and score points, or score given labels; return the estimator if it was fitted."""
-    cake, graph = None, graph_of(request, points)
+def _estimator_of(request: ScoreRequest) -> CAKE:
+    """Return the settings of a request as an estimator."""
+    runs = request.method.building(request.checkpoint)
+    if is_h5ad(request.data, request.columns):
+        from clustertrust.anndata.data import with_variation
+
+        runs = with_variation(runs)
+    return CAKE(**runs, **request.method.scoring(), verbose=is_interactive())
+
+
+def _scored(request: ScoreRequest, points: Points, cake: CAKE) -> Confidence:
+    """Cluster and score points, or score given labels; the estimator may be fitted then."""
+    graph = graph_of(request, points, cake)
     if request.has_labels:
         scored = score_given(request, points, graph)
     elif graph is not None:
-        scored = score_graph(request, graph)
+        scored = score_graph(request, graph, cake)
     else:
-        cake = estimator_of(request)
         with warnings.catch_warnings():
             # The plan says so.
             warnings.filterwarnings("ignore", r".*looks like an id")
             cake.fit(points.X)
         scored = cake.confidence_
-    return replace(scored, frame=pd.DataFrame(index=points.ids[points.kept])), cake
+    return replace(scored, frame=pd.DataFrame(index=points.ids[points.kept]))

@@ -56,8 +56,8 @@ def read_sheet(source: Any, reading: Reading, *, engine: str) -> Table:
 def _names_at(cells: pd.DataFrame) -> int:
     """Return which row of a sheet holds the names: the first full one above the values.
 
-    Sentences above a table may fill several cells of a row. Values begin where columns that hold no
-    text begin to.
+    Sentences above a table may fill several cells of a row, or all of them above an empty row.
+    Values begin where columns that hold no text begin to.
     """
     counts = cells.notna().sum(axis=1).to_numpy()
     is_value = cells.notna() & ~cells.map(lambda cell: isinstance(cell, str))
@@ -66,6 +66,9 @@ def _names_at(cells: pd.DataFrame) -> int:
     starts = is_value.loc[:, holds_values].mean(axis=1).to_numpy() >= 0.5
     begin = int(np.argmax(starts)) if starts.any() else 0
     full = np.flatnonzero(counts[:begin] >= np.median(counts[begin:]))
+    gaps = np.flatnonzero(np.diff(cells.index[: begin + 1]) > 1)
+    below = full[full > gaps.max(initial=-1)]
+    full = below if below.size else full
     return int(full[0]) if full.size else titles_above(counts.tolist())
 
 

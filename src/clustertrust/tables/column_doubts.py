@@ -35,6 +35,8 @@ from clustertrust.tables.words import (
 
 # Different integers that are codes as often as amounts.
 MOST_CODES = 12
+# The same where they begin at 0, as counts do.
+MOST_FROM_0 = 4
 # Rows from which on it is odd that all integers of a column differ.
 ODD = 20
 # Seconds since 1970, from 2000 to 2036, and milliseconds.
@@ -163,11 +165,12 @@ class Doubt(NamedTuple):
     option: str
 
 
-CODES = Doubt("few different integers, which may be codes", "category")
 IN_A_ROW = Doubt("all integers from 1 on, which may be codes", "category")
+CODES = Doubt("few different integers, which may be codes", "category")
 NAMED_AS_CODE = Doubt("named like a code", "category")
 ID = Doubt("integers like those of an id", "drop")
 ANSWER = Doubt(KNOWN_ANSWER, "drop")
+NAMELESS = Doubt("without a name, like the names of rows", "drop")
 DATE = Doubt("named like a date", "drop")
 COUNT = Doubt("named like a count of cases, which may be the weight of a row", "drop")
 WEIGHT = Doubt("named like the weight of a row, not a measurement", "drop")
@@ -245,6 +248,12 @@ def _like_times(seen: Seen) -> Doubt | None:
     return CALENDAR if is_calendar and 2 * seen.counts[:-3].min() >= seen.counts.max() else None
 
 
+def _without_a_name(seen: Seen) -> Doubt | None:
+    """Doubt numbers without a name: those of rows have none."""
+    name = seen.plan.name.strip()
+    return NAMELESS if len(seen.numbers) and (not name or name.startswith("Unnamed: ")) else None
+
+
 def _named_as_id(seen: Seen) -> Doubt | None:
     """Doubt integers of a name such as hhid; those of numbers and of what is filed are many."""
     last, many = seen.last_word, len(seen.distinct) > MOST_CODES
@@ -300,26 +309,14 @@ def _named_as_group(seen: Seen) -> Doubt | None:
 
 
 def _few_whole_numbers(seen: Seen) -> Doubt | None:
-    """Doubt three to twelve integers from 0 or 1 on; two are a number and a category alike.
+    """Doubt three to twelve integers from 1 on, and three or four from 0 on.
 
-    Counts begin at 0 and become rarer; others are named in the plural; marks have one peak.
+    Two are a number and a category alike; counts begin at 0 and become rarer.
     """
-    if not (seen.has_few and seen.is_full) or seen.distinct[0] not in (0, 1) or seen.is_ordered:
+    if not seen.has_few or seen.is_ordered or seen.distinct[0] not in (0, 1):
         return None
-    if seen.distinct[0] == 0:
-        return CODES if has_valley(seen.counts) else None
-    word = seen.last_word
-    plural = word.endswith("s") and not word.endswith(("ss", "os", "us", "is"))
-    marks = len(seen.distinct) > 4 and _has_one_peak(seen.counts)
-    return None if plural or marks else CODES
-
-
-def _has_one_peak(counts: Ints) -> bool:
-    """Return whether counts rise to one value, far above the least, and fall after it."""
-    peak = int(counts.argmax())
-    if counts[peak] < 2 * counts.min():
-        return False
-    return bool((np.diff(counts[: peak + 1]) >= 0).all() and (np.diff(counts[peak:]) <= 0).all())
+    few = len(seen.distinct) <= MOST_FROM_0 and seen.is_full and (np.diff(seen.counts) > 0).any()
+    return CODES if seen.distinct[0] == 1 or few else None
 
 
 def has_valley(counts: Ints) -> bool:
@@ -357,6 +354,7 @@ RULES: tuple[Callable[[Seen], Doubt | None], ...] = (
     _named_as_count,
     _named_as_weight,
     _named_as_date,
+    _without_a_name,
     _like_times,
     _named_as_id,
     _like_an_id,

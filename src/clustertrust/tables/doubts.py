@@ -32,6 +32,7 @@ from clustertrust.tables.column_doubts import (
 )
 from clustertrust.tables.kinds import COUNTING, MOST_CATEGORIES
 from clustertrust.tables.plan import TablePlan
+from clustertrust.tables.relations import relations
 from clustertrust.tables.repeats import repeated
 from clustertrust.tables.units import MANY, shared_unit
 from clustertrust.tables.values import ENOUGH
@@ -39,6 +40,7 @@ from clustertrust.tables.words import (
     ANSWERS_ALONE,
     DATES,
     NO_ANSWERS,
+    NOT_ZERO,
     OUTCOMES,
     TIMES,
     is_answer,
@@ -50,12 +52,18 @@ from clustertrust.tables.words import (
 MOST_COLUMNS = 1000
 # Columns of a table of frequencies.
 MOST_COUNTED = 6
-# Different integers of several columns that are marks on one scale.
-FEWEST_MARKS = 5
 # Words of the name of an answer; longer ones are those of a category that became a column.
 LONG_NAME = 4
+# Different integers of several columns that are marks on one scale.
+FEWEST_MARKS = 5
 # Share of many columns of integers in which a value is rarer than those around it.
 VALLEYS = 0.25
+# Correlation with any other column below which integers may be ids, mean distance of ids, and share
+# of round numbers among them.
+UNRELATED, APART, ROUND = 0.35, 100_000, 0.15
+# Mean correlation of an answer with all columns, the same times the root of the rows, and share of
+# the columns that may go more with others.
+RELATED, BY_CHANCE, MORE_RELATED = 0.1, 2.0, 0.25
 # Times that the numbers of groups fall, as a share of the times that they rise.
 FALLS = 0.05
 # Share of the integers that two columns have in common.
@@ -68,9 +76,10 @@ def with_doubts(plan: TablePlan, frame: pd.DataFrame) -> TablePlan:
         return plan
     seen = {c.name: _seen(c, frame, plan) for c in plan.used if not c.user_decided}
     columns = plan.read(frame)
+    together = relations(columns)
     counts = _counts_of_combinations(seen, plan, frame)
     again = {name: doubt for name, doubt in repeated(columns).items() if name in seen}
-    doubts = counts or (_answer(seen, plan, frame) | again)
+    doubts = counts or (_answer(seen, plan, frame, together) | again)
     doubts |= _numbered_groups(seen, frame) | _paired(seen, frame)
     for name, column in seen.items():
         if name not in doubts:
@@ -78,8 +87,9 @@ def with_doubts(plan: TablePlan, frame: pd.DataFrame) -> TablePlan:
             doubts |= {} if raised is None else {name: raised}
     numbers = [column.name for column in plan.used if column.use == "number"]
     coded = _many_codes(seen)
-    doubts = coded | doubts
-    if not _are_kinds(seen, coded) and shared_unit(numbers, columns.numbers):
+    in_one_unit = shared_unit(numbers, columns.numbers)
+    doubts = coded | ({} if in_one_unit else _unrelated(seen, plan, together)) | doubts
+    if in_one_unit and not _are_kinds(seen, coded):
         doubts = {name: doubt for name, doubt in doubts.items() if doubt not in (CODES, IN_A_ROW)}
     marks = _on_one_scale(seen)
     doubts = {n: doubt for n, doubt in doubts.items() if n not in marks or doubt != CODES}
@@ -136,26 +146,41 @@ def _counts_of_combinations(
     return {counts[0]: doubt} if full else {}
 
 
-def _answer(seen: dict[str, Seen], plan: TablePlan, frame: pd.DataFrame) -> dict[str, Doubt]:
-    """Doubt what is named as an answer and has few values, and what stands alone at an end.
+def _answer(
+    seen: dict[str, Seen], plan: TablePlan, frame: pd.DataFrame, together: Floats
+) -> dict[str, Doubt]:
+    """Doubt what is named as an answer and has few values, and other columns of two values.
 
-    That is the only column of two numbers, or at the last place the only one of words.
+    Those stand at an end of a table in which they are rare, or go with the other columns more than
+    most do; so the only column of words at the last place.
     """
     values = {name: frame[name].nunique() for name in seen}
-    few = [name for name in seen if values[name] <= MOST_CODES]
     last = plan.used[-1].name
     ends = {last, plan.used[0].name}
     answers = [n for n in seen if _is_named_as_answer(seen[n], values[n], n in ends)]
     answers += _beside_one_unit(seen, plan, frame)
     words = [column.name for column in plan.used if column.levels and column.name in seen]
+    twos = [n for n in seen if values[n] == 2 and not NO_ANSWERS & {*seen[n].words}]
     if len(plan.used) - len(words) > 1:
-        twos = [name for name in few if values[name] == 2 and len(seen[name].numbers)]
-        alone = [name for name in twos if len(twos) == 1 and name in ends]
+        few = [name for name in seen if values[name] <= MOST_CODES]
         coded = last in seen and last.isdecimal() and _are_codes(seen[last].numbers)
-        is_so = last in twos and seen[last].words[:1] == ["is"]
-        alone += [last] if words == [last] or is_so or (coded and few == [last]) else []
-        answers += [name for name in alone if not NO_ANSWERS & {*seen[name].words}]
+        if words == [last] or (coded and few == [last]):
+            answers += [last] if not NO_ANSWERS & {*seen[last].words} else []
+    if not answers:
+        answers += _most_related(twos, plan, together)
+    if len(plan.used) > 2 and len(twos) < len(plan.used) / 2:
+        answers += [name for name in twos if name in ends]
     return dict.fromkeys((name for name in answers if free_text(seen[name]) is None), ANSWER)
+
+
+def _most_related(names: list[str], plan: TablePlan, together: Floats) -> list[str]:
+    """Return the one of these columns that goes most with all others, if few others do more."""
+    means = dict(zip((column.name for column in plan.used), together.mean(axis=0), strict=True))
+    best = max(names, key=means.__getitem__, default=None)
+    if best is None or not means[best] > max(RELATED, BY_CHANCE / np.sqrt(plan.n_rows)):
+        return []
+    more = sum(mean > means[best] for mean in means.values())
+    return [best] if more <= MORE_RELATED * len(means) else []
 
 
 def _is_named_as_answer(column: Seen, values: int, at_an_end: bool) -> bool:
@@ -225,12 +250,35 @@ def _are_kinds(seen: dict[str, Seen], coded: Iterable[str]) -> bool:
 
 
 def _on_one_scale(seen: dict[str, Seen]) -> set[str]:
-    """Return the columns that have their five or more integers in common with two others."""
+    """Return the columns that have their few integers in common with others, as marks have.
+
+    Those are two others where there are five or more integers, else half of all columns.
+    """
     scales: dict[bytes, list[str]] = {}
     for name, column in seen.items():
-        if column.has_few and len(column.distinct) >= FEWEST_MARKS:
+        if column.has_few:
             scales.setdefault(column.distinct.tobytes(), []).append(name)
-    return {name for names in scales.values() if len(names) > 2 for name in names}
+    return {
+        name
+        for names in scales.values()
+        for name in names
+        if len(names) > (2 if len(seen[name].distinct) >= FEWEST_MARKS else len(seen) / 2)
+    }
+
+
+def _unrelated(seen: dict[str, Seen], plan: TablePlan, together: Floats) -> dict[str, Doubt]:
+    """Doubt many integers above 0, not round, that go with no other column or lie far apart."""
+    doubts: dict[str, Doubt] = {}
+    for column, most in zip(plan.used, together.max(axis=0), strict=True):
+        one = seen.get(column.name)
+        if one is None or not one.is_whole or len(one.distinct) <= MOST_CODES or one.is_ordered:
+            continue
+        is_round = (one.numbers % 10 == 0).mean() > ROUND
+        is_apart = np.ptp(one.distinct) > APART * len(one.distinct)
+        is_plain = one.distinct[0] >= 1 and not is_round and not NOT_ZERO & {*one.words}
+        if is_plain and (most < UNRELATED or is_apart):
+            doubts[column.name] = ID
+    return doubts
 
 
 def _paired(seen: dict[str, Seen], frame: pd.DataFrame) -> dict[str, Doubt]:

@@ -8,11 +8,10 @@ import pandas as pd
 from clustertrust._types import Bools, Floats
 from clustertrust.tables.column import Columns
 from clustertrust.tables.column_doubts import Doubt
+from clustertrust.tables.relations import MOST_COMPARED
 from clustertrust.tables.units import series_of
 from clustertrust.tables.values import ENOUGH, are_whole
 
-# Columns of which each is compared with all others.
-MOST_COMPARED = 300
 # Correlation of columns, or of their ranks, that say the same.
 SAME = 0.99999
 # Numbers among which one is a code, in the mean.
