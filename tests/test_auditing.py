@@ -16,7 +16,8 @@ from scipy.stats import mannwhitneyu, norm
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_blobs, make_circles
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
-from sklearn.linear_model import Ridge, RidgeClassifier
+from sklearn.kernel_approximation import Nystroem
+from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.metrics import roc_auc_score, silhouette_samples
 from sklearn.model_selection import PredefinedSplit, cross_val_predict
 from sklearn.neighbors import KNeighborsClassifier
@@ -26,8 +27,9 @@ from sklearn.preprocessing import StandardScaler
 import clustertrust
 from clustertrust import Audit, Confidence, audit
 from clustertrust.auditing import VERDICTS, pairs
-from clustertrust.auditing.classifying import TREES, _Trees, folds_of
+from clustertrust.auditing.classifying import cross_validate, folds_of
 from clustertrust.auditing.cuts import two_means
+from clustertrust.auditing.default_classifiers import DEFAULTS, TREES, Round, Straight, Trees
 from clustertrust.auditing.lines import PENALTIES, contrast, depth, is_sharp, places
 from clustertrust.auditing.perturbing import EVERY, PROPAGATED
 from clustertrust.auditing.propagating import Neighbourhood, nearest_labelled, propagate
@@ -37,7 +39,13 @@ from clustertrust.auditing.verdicts import (
     recognised,
     verdicts_of,
 )
-from clustertrust.auditing.votes import count, match_to_given, standard_errors
+from clustertrust.auditing.votes import (
+    count,
+    match_to_given,
+    pool,
+    standard_errors,
+    weights_of,
+)
 from clustertrust.distances.neighbors import smallest
 from clustertrust.ensemble.seeds import draw_seeds
 from clustertrust.geometry import Kernel
@@ -246,6 +254,16 @@ def test_an_error_is_found_and_put_right(found):
     assert "share of the runs that agree with the given label" in told
 
 
+def test_a_point_is_explained_by_its_own_probabilities(found):
+    table = found.to_frame()
+    for i in (*range(0, 150, 13), 60):
+        told, row = found.explain(i), table.iloc[i]
+        assert told.suggested == row["suggested"]
+        assert told.suggested_score == pytest.approx(row["suggested_score"])
+        if i != 60:
+            assert told.classifier_margin == pytest.approx(found.classifier_margin[i])
+
+
 def test_points_without_a_label_get_a_suggestion_and_no_score(found):
     table = found.to_frame()
     assert table["label"].iloc[[60, 61]].isna().all()
@@ -357,8 +375,9 @@ def test_no_point_is_judged_by_its_own_label():
     assert found.issues[3]
 
 
-def test_extra_trees_are_the_default_where_there_are_points(found):
-    assert found.classifier == "extra trees"
+def test_three_classifiers_are_the_default_where_there_are_points(found):
+    three = "extra trees + logistic regression + kernel logistic regression"
+    assert found.classifier == three
     assert_allclose(found.probabilities.sum(axis=1), 1)
     threads = [audit(X, Y, n_runs=4, random_state=0, n_jobs=jobs) for jobs in (1, 2)]
     assert_array_equal(threads[0].scores, threads[1].scores)
@@ -367,7 +386,76 @@ def test_extra_trees_are_the_default_where_there_are_points(found):
     away = audit(cdist(X, X), Y, metric="precomputed", n_runs=4, random_state=0)
     assert away.classifier is None
     rows = sparse.csr_array(X)
-    assert audit(rows, Y, n_runs=4, random_state=0).classifier == "extra trees"
+    assert audit(rows, Y, n_runs=4, random_state=0).classifier == three
+
+
+def test_default_probabilities_are_averaged_by_what_each_gets_wrong():
+    labels = Y.copy()
+    labels[1::10] = (labels[1::10] + 1) % 3  # the first row has label 0, as in `three`
+    seed = draw_seeds(3, 8)[1][0]
+    three = cross_validate(X, labels, 3, "auto", seed, 1)
+    found = audit(X, labels, n_runs=8, random_state=3)
+    wrong = [sum(P[i].argmax() != labels[i] for i in range(150)) for P in [*three, found.votes]]
+    assert len(set(wrong)) > 2
+    shares = np.array([((count + 1) / 152) ** -4 for count in wrong])
+    weights = shares[:3] / shares[:3].sum()
+    expected = weights[0] * three[0] + weights[1] * three[1] + weights[2] * three[2]
+    assert_allclose(found.probabilities, expected, rtol=1e-12)
+    assert found.classifier_weight == pytest.approx(shares[:3].sum() / shares.sum())
+
+
+@settings(max_examples=40, deadline=None)
+@drawn_by(st.lists(st.integers(0, 40), min_size=1, max_size=5))
+def test_who_errs_less_has_more_weight(wrong):
+    labels = np.zeros(40, dtype=int)
+    errs = [np.arange(40) < count for count in wrong]
+    parts = [np.column_stack([~of, of]).astype(float) for of in errs]
+    weights = weights_of(parts, labels)
+    assert weights.sum() == pytest.approx(1)
+    for a, b in itertools.combinations(range(len(wrong)), 2):
+        assert weights[a] / weights[b] == pytest.approx(((wrong[b] + 1) / (wrong[a] + 1)) ** 4)
+    assert_allclose(pool(parts, labels), np.average(parts, axis=0, weights=weights))
+
+
+@pytest.mark.parametrize("kind", ["straight", "round"])
+def test_each_border_has_a_classifier_that_finds_it(kind):
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(400, 8 if kind == "straight" else 2))
+    side = Z.sum(axis=1) if kind == "straight" else (Z**2).sum(axis=1) - 1.4
+    y = (side > 0).astype(int)
+    trees, straight, curved = (
+        (P.argmax(axis=1) == y).mean() for P in cross_validate(Z, y, 2, "auto", 0, 1)
+    )
+    if kind == "straight":
+        assert straight > max(0.97, trees + 0.05)
+    else:
+        assert curved > max(0.94, straight + 0.2)
+
+
+def test_regressions_are_those_of_scikit_learn():
+    pipe = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+    ours, theirs = Straight(0).fit(X[::2], Y[::2]), pipe.fit(X[::2], Y[::2])
+    assert_allclose(ours.predict_proba(X[1::2]), theirs.predict_proba(X[1::2]), atol=2e-3)
+    near = Nystroem(n_components=75, random_state=5)
+    pipe = make_pipeline(StandardScaler(), near, LogisticRegression(max_iter=1000))
+    ours, theirs = Round(5).fit(X[::2], Y[::2]), pipe.fit(X[::2], Y[::2])
+    assert_allclose(ours.predict_proba(X[1::2]), theirs.predict_proba(X[1::2]), atol=2e-3)
+
+
+@pytest.mark.parametrize("make", DEFAULTS.values())
+def test_default_classifiers_bear_what_they_may_meet(make, recwarn):
+    constant = np.column_stack([X, np.ones(150)])
+    for Z, y in ((constant, Y), (sparse.csr_array(X), Y), (X[:3], Y[:3]), (1e9 * X, Y)):
+        model = make(0).fit(Z, y)
+        P = model.predict_proba(Z)
+        assert P.shape == (Z.shape[0], len(set(y.tolist())))
+        assert_allclose(P.sum(axis=1), 1)
+    assert not recwarn.list
+    # Wide data with many classes are fitted to by fewer rows.
+    wide = np.broadcast_to(0.0, (10**6, 2000))
+    assert 500 < Straight.most_rows(wide, 20) < 2000
+    assert Trees.most_rows(wide, 20) == Round.most_rows(X, 3) == 20_000
+    assert Straight.most_rows(sparse.csr_array((10**6, 2000)), 2) == 20_000
 
 
 @pytest.mark.parametrize("as_frame", [False, True])
@@ -497,7 +585,7 @@ def test_what_is_suggested_has_the_most_votes(data):
         assert both[i, name] == pytest.approx(both[i].max())
         own, others = both[i, labels[i]], np.delete(both[i], labels[i])
         alone = (labels == labels[i]).sum() == 1
-        assert found.issues[i] == (own - others.max() < -0.475 and not alone)
+        assert found.issues[i] == (own - others.max() < -0.45 and not alone)
     assert np.all((found.scores >= 0) & (found.scores <= 1))
 
 
@@ -978,7 +1066,7 @@ def test_neighbourhood_of_few_points():
 
 def test_trees_are_those_of_the_forest():
     X, y = load_iris(return_X_y=True)
-    ours = _Trees(7).fit(X[::2], y[::2]).predict_proba(X[1::2])
+    ours = Trees(7).fit(X[::2], y[::2]).predict_proba(X[1::2])
     theirs = ExtraTreesClassifier(TREES, random_state=7).fit(X[::2], y[::2])
     assert_array_equal(ours, theirs.predict_proba(X[1::2]))
 
@@ -990,7 +1078,7 @@ def test_the_summary_says_where_no_given_cluster_holds_together():
     assert said not in whole.summary()
     nowhere = np.full_like(whole.partners, -1)
     dissolved = np.full_like(whole.outcomes, VERDICTS.index("dissolved"))
-    gone = replace(whole, outcomes=dissolved, partners=nowhere, probabilities=None)
+    gone = replace(whole, outcomes=dissolved, partners=nowhere, recognised=None)
     assert said in gone.summary()
     dissolved[:, 0] = VERDICTS.index("kept together")
     assert said not in replace(gone, outcomes=dissolved).summary()

@@ -5,16 +5,18 @@ import pandas as pd
 import pytest
 from experiments.research import heldout
 from experiments.research.answers import run as answers
+from experiments.research.audit import equal_flags, further, mixes, votes
 from experiments.research.audit import run as audit
-from experiments.research.audit import votes
 from experiments.research.chance import hull
 from experiments.research.heldout import Set
 from experiments.research.k import again, rivals, signals
 from experiments.research.opinions import rules, sets
 from experiments.research.opinions import run as opinions
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_iris, make_blobs
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.model_selection import cross_val_predict
 
 from clustertrust import CAKE, choose_k
 from clustertrust.evaluation import correctness
@@ -171,6 +173,34 @@ def test_votes_are_measured_in_one_condition():
     assert by_signal.loc["flags: audit", "flag_recall"] > 0.7
     assert "| audit |" in votes.ranking_table(rows, "judged", (votes.OURS, "runs"))
     assert "in 1 of 1 conditions" in votes.flags_table(rows, "judged")
+
+
+def test_likeliest_weights_are_those_of_the_better_half():
+    labels = np.arange(200) % 2
+    right, wrong = np.eye(2)[labels] * 0.8 + 0.1, np.full((200, 2), 0.5)
+    assert mixes.likeliest([right, wrong], labels)[0] > 0.99
+    half = np.where(np.arange(200)[:, None] < 100, right, np.eye(2)[1 - labels])
+    other = np.where(np.arange(200)[:, None] < 100, np.eye(2)[1 - labels], right)
+    assert_allclose(mixes.likeliest([half, other], labels), 0.5, atol=1e-6)
+
+
+def test_the_limit_of_flags_holds_in_the_mean_of_sets():
+    rng = np.random.default_rng(0)
+    clean = [rng.random(100), rng.random(400) ** 2]
+    limit = equal_flags.limit_at(0.05, clean)
+    shares = [np.mean([(scores < at).mean() for scores in clean]) for at in (limit, limit + 0.01)]
+    assert shares[0] <= 0.05 < shares[1]
+
+
+@pytest.mark.parametrize("name", further.DRAWN)
+def test_drawn_sets_have_classes_that_a_classifier_sees(name):
+    X, y = further.load(name)
+    again, _ = further.load(name)
+    assert_array_equal(X, again)
+    assert X.shape[0] == y.size == 600
+    assert np.bincount(y).min() >= 30
+    P = cross_val_predict(RandomForestClassifier(30, random_state=0), X, y, cv=3)
+    assert (y == P).mean() > np.bincount(y).max() / 600 + 0.05
 
 
 def test_new_sets_share_no_row_with_the_sets_to_choose_on():

@@ -192,7 +192,7 @@ def test_audit_is_a_command(folder, library):
     assert_array_equal(table["suggested_score"], expected.suggested_score)
     told = json.loads(run("audit", "plain.csv", "--labels", "mine.csv", "--json").stdout)
     assert told["wrong_labels"] == expected.wrong_labels._asdict()
-    assert told["settings"]["classifier"] == "extra trees"
+    assert told["settings"]["classifier"] == expected.classifier
     how = ["--classifier", "none", "--runs", "8", "--clusterer", "gmm", "--out", "s.csv"]
     run("audit", *typed, *how)
     alone = audited(labels, classifier=None, n_runs=8, clusterer="gmm")
@@ -207,7 +207,7 @@ def test_the_command_takes_probabilities(folder, library):
     run(*typed, "--out", "s.csv")
     expected = audited(library.labels_, pred_probs=shares)
     assert_array_equal(read_table("s.csv").data["score"], expected.scores)
-    assert "takes the place of trees" in run(*typed, "--classifier", "auto", code=2).stderr
+    assert "takes the place of classifiers" in run(*typed, "--classifier", "auto", code=2).stderr
     shares[:9].to_csv("P.csv", index=False)
     assert "must be a table with 150 rows" in run(*typed, code=1).stderr
 

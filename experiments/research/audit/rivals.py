@@ -1,14 +1,17 @@
-"""Audits beside cleanlab and its Datalab, on sets that nothing was chosen on: the 20 of `votes`, and 25 of `unseen`.
+"""Audits beside cleanlab and its Datalab: on the 20 sets of `votes`, 25 of `unseen`, and 31 of `further`, on which nothing was chosen.
 
-`python -m experiments.research.audit.rivals` is a trial of a minute and goes to `results/quick`; `--full` takes some half an hour of one
+`python -m experiments.research.audit.rivals` is a trial of a minute and goes to `results/quick`; `--full` takes some hour of one
 core. A condition is written as soon as it is measured, and a second call goes on where the first stopped. On the sets of `votes`, our own
-figures are those that `votes` measured. It needs cleanlab: `pip install -r experiments/research/audit/requirements.txt`, and what
-`unseen.py` names.
+figures are those that `votes` measured; with `--ours` the audits of `unseen` are measured again, and the rest stays. It needs cleanlab:
+`pip install -r experiments/research/audit/requirements.txt`, and what `unseen.py` and `further.py` name.
 """
 
 from __future__ import annotations
 
+import os
 import sys
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +26,7 @@ from experiments.paper.page import markdown
 from experiments.paper.results import write
 from experiments.paper.runs import hushed
 from experiments.research import command, folder, publish
-from experiments.research.audit import unseen
+from experiments.research.audit import further, unseen
 from experiments.research.audit.run import (
     KINDS,
     TIE,
@@ -45,7 +48,9 @@ from experiments.research.audit.votes import (
 )
 
 KEYS = ["purpose", "dataset", "kind", "share"]
-UNSEEN = "unseen"
+UNSEEN, FURTHER = "unseen", "further"
+# Shares of errors on the further sets
+SHARES = (FLAGGED_AT, 0.1)
 NAMES = {
     "trees": "extra trees",
     "forest": "forest",
@@ -59,7 +64,7 @@ def of_cleanlab(shares: Floats, given: Labels) -> tuple[Floats, Floats]:
     from cleanlab.filter import find_label_issues
     from cleanlab.rank import get_label_quality_scores
 
-    return get_label_quality_scores(given, shares), find_label_issues(given, shares)
+    return get_label_quality_scores(given, shares), find_label_issues(given, shares, n_jobs=1)
 
 
 def of_datalab(X: Floats, given: Labels, shares: Floats | None) -> tuple[Floats, Floats] | None:
@@ -70,7 +75,10 @@ def of_datalab(X: Floats, given: Labels, shares: Floats | None) -> tuple[Floats,
     from cleanlab import Datalab
 
     lab = Datalab(data={"label": given}, label_name="label", task="classification", verbosity=0)
-    lab.find_issues(pred_probs=shares, features=X, issue_types={"label": {}})
+    # In this process: one of many starts takes longer than the work.
+    alone = {"find_label_issues_kwargs": {"n_jobs": 1}}
+    wanted = {"label": {"clean_learning_kwargs": alone}}
+    lab.find_issues(pred_probs=shares, features=X, issue_types=wanted)
     try:
         found = lab.get_issues("label")
     except ValueError:  # no result, since a check within failed
@@ -78,13 +86,28 @@ def of_datalab(X: Floats, given: Labels, shares: Floats | None) -> tuple[Floats,
     return found["label_score"].to_numpy(), found["is_label_issue"].to_numpy()
 
 
+def labels_of(condition: Condition) -> tuple[Floats, Labels, Floats]:
+    """The points of a condition, the labels that are audited, and which of them are wrong."""
+    if condition.purpose == FURTHER:
+        X, y = further.load(condition.dataset)
+    else:
+        X, y = unseen.load(condition.dataset) if condition.purpose == UNSEEN else load(condition)
+    if condition.kind == "clean":
+        return X, y, np.zeros(len(y), dtype=bool)
+    return X, *plant(X, y, condition.share, condition.kind, [20, 0, 7])
+
+
+def measure_ours(condition: Condition) -> list[dict[str, Any]]:
+    """The figures of the audit alone."""
+    X, given, planted = labels_of(condition)
+    with hushed():
+        ours = audit(X, given, random_state=0, n_jobs=1)
+    return [condition._asdict() | {"signal": OURS} | judged(ours.scores, ours.issues, planted)]
+
+
 def measure(condition: Condition) -> list[dict[str, Any]]:
     """AUROC and precision of every signal in one condition, and precision and recall of its flags."""
-    is_unseen = condition.purpose == UNSEEN
-    X, y = unseen.load(condition.dataset) if is_unseen else load(condition)
-    given, planted = y, np.zeros(len(y), dtype=bool)
-    if condition.kind != "clean":
-        given, planted = plant(X, y, condition.share, condition.kind, [20, 0, 7])
+    X, given, planted = labels_of(condition)
     with hushed():
         ours = audit(X, given, random_state=0, n_jobs=1)
         shares = {name: cross_validated(X, given, of) for name, of in CLASSIFIERS.items()}
@@ -118,27 +141,43 @@ def judged(scores: Floats, flags: Floats | None, planted: Floats) -> dict[str, f
 
 
 def to_measure(*, full: bool) -> list[Condition]:
-    """Sets of `votes` with all shares of errors, and the unseen ones with 5 %, but for pictures, spectra, series and cells.
+    """Sets of `votes` with all shares of errors, the unseen ones with 5 %, but for pictures, spectra, series and cells, the further ones.
 
-    Those have hundreds of columns, and the rivals' classifiers take long there.
+    Those that are left out have hundreds of columns, and the rivals' classifiers take long there.
     """
     judged = [one for one in conditions(full=full) if one.purpose == "judged"]
-    kinds = [("clean", 0.0), *((kind, FLAGGED_AT) for kind in KINDS)]
     names = [*unseen.TABLES, *unseen.DRAWN] if full else list(unseen.DRAWN)[:1]
-    return judged + [Condition(UNSEEN, name, *planted) for name in names for planted in kinds]
+    sets = [(UNSEEN, name) for name in names]
+    sets += [(FURTHER, name) for name in (further.FURTHER if full else ["shares"])]
+    kinds = [("clean", 0.0), *((kind, FLAGGED_AT) for kind in KINDS)]
+    more = [
+        Condition(FURTHER, name, kind, SHARES[1])
+        for purpose, name in sets
+        for kind in KINDS
+        if purpose == FURTHER
+    ]
+    return [*judged, *(Condition(*named, *planted) for named in sets for planted in kinds), *more]
 
 
-def measured(out: Path, *, full: bool) -> pd.DataFrame:
-    """All conditions: those in the file, and the rest, each written as it comes."""
+def measured(out: Path, *, full: bool, jobs: int, again: bool) -> pd.DataFrame:
+    """All conditions: those in the file, and the rest, each written as it comes; `again`: the audits of `unseen` anew."""
     path = out / "audit_rivals.csv"
     rows = pd.read_csv(path) if full and path.exists() else pd.DataFrame(columns=KEYS)
     done = set(rows[KEYS].itertuples(index=False, name=None))
-    for condition in to_measure(full=full):
-        if tuple(condition) in done:
-            continue
-        rows = pd.concat([rows, pd.DataFrame(measure(condition))], ignore_index=True)
-        write(path, rows.to_csv(index=False, float_format="%.6g"))
-        print(*condition, file=sys.stderr, flush=True)
+    wanted = [one for one in to_measure(full=full) if tuple(one) not in done]
+    seen = [one for one in to_measure(full=full) if one.purpose == UNSEEN] if again else []
+    # Processes share the cores; started anew, since threads of ours may run in this one
+    os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+        if seen:
+            new = pd.DataFrame([row for part in pool.map(measure_ours, seen) for row in part])
+            old = (rows["purpose"] == UNSEEN) & (rows["signal"] == OURS)
+            rows = pd.concat([new, rows[~old]], ignore_index=True)[rows.columns]
+            write(path, rows.to_csv(index=False, float_format="%.6g"))
+        for part in pool.map(measure, wanted):
+            rows = pd.concat([rows, pd.DataFrame(part)], ignore_index=True)
+            write(path, rows.to_csv(index=False, float_format="%.6g"))
+            print(*part[0].values(), file=sys.stderr, flush=True)
     return rows
 
 
@@ -188,16 +227,23 @@ def rivals_table(rows: pd.DataFrame) -> str:
 
 def main() -> None:
     """Measure what is missing, and write the table."""
-    chosen = command("audit", __doc__, "all conditions: half an hour").parse_args()
+    parser = command("audit", __doc__, "all conditions: an hour")
+    parser.add_argument("--ours", action="store_true", help="also the audits of `unseen` again")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
+    chosen = parser.parse_args()
     data.find_data()
     out = folder("audit", full=chosen.full)
-    rows = measured(out, full=chosen.full)
+    rows = measured(out, full=chosen.full, jobs=chosen.jobs, again=chosen.ours)
     if chosen.full:
         rows = with_ours(rows, out / "audit_votes.csv")
         write(out / "audit_rivals.csv", rows.to_csv(index=False, float_format="%.6g"))
     tables = {
         name: rivals_table(rows[rows["purpose"] == purpose])
-        for name, purpose in (("rivals", "judged"), ("rivals unseen", UNSEEN))
+        for name, purpose in (
+            ("rivals further", FURTHER),
+            ("rivals", "judged"),
+            ("rivals unseen", UNSEEN),
+        )
     }
     publish(tables, out / "audit_rivals.md", "audit.md", full=chosen.full)
 

@@ -6,21 +6,18 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier
-from sklearn.tree import ExtraTreeClassifier
 
 from clustertrust._errors import InputError, ParameterError
 from clustertrust._parallel import count_threads, map_blocks
 from clustertrust._types import Array, Floats, Ints
 from clustertrust._validation.arguments import check_floats
 from clustertrust._validation.frames import is_frame
+from clustertrust.auditing.default_classifiers import DEFAULTS
 from clustertrust.ensemble.fitting import seed_parameters
 from clustertrust.ensemble.labels import in_order_of
 
 AUTO = "auto"
 FOLDS = 5
-TREES = 100
-# Rows that the trees of a fold are grown on: more barely make them better, and take long.
-MOST_ROWS = 20_000
 # How far the probabilities of a point may add up to something else than 1
 ROUNDING = 1e-3
 
@@ -97,69 +94,51 @@ def folds_of(labels: Ints, seed: int) -> Ints:
 
 def cross_validate(
     X: Any, labels: Ints, k: int, classifier: Any, seed: int, n_jobs: int | None
-) -> Floats:
-    """Return the probabilities (n, k) of labels by models that were fitted without the point.
+) -> list[Floats]:
+    """Return the probabilities (n, k) of labels, by models that were fitted without the point.
 
-    Points without a label (-1) are fitted to by none, and get those of a model of all others.
+    One array for each of the default classifiers, or for the one that is given. Points without a
+    label (-1) are fitted to by none, and get those of a model of all others.
     """
     labelled = np.flatnonzero(labels >= 0)
     fold = folds_of(labels[labelled], seed)
-    P = np.zeros((len(labels), k))
     parts = [(labelled[fold != part], labelled[fold == part]) for part in np.unique(fold)]
     rest = np.flatnonzero(labels < 0)
     parts += [(labelled, rest)] if rest.size else []
+    makers = list(DEFAULTS.values()) if isinstance(classifier, str) else [None]
+    by_classifier = [np.zeros((len(labels), k)) for _ in makers]
 
     def predict(number: int) -> None:
-        train, to = parts[number]
-        model = _fitted(X, labels, train, classifier, [seed, number])
-        P[np.ix_(to, model.classes_)] = model.predict_proba(X[to])
+        which, part = divmod(number, len(parts))
+        train, to = parts[part]
+        rng = np.random.default_rng([seed, part])
+        make = makers[which]
+        model = _given(classifier, rng) if make is None else make(_state(rng))
+        if make is not None:
+            train = np.sort(rng.permutation(train)[: model.most_rows(X, k)])
+        model = model.fit(X[train], labels[train])
+        by_classifier[which][np.ix_(to, model.classes_)] = model.predict_proba(X[to])
 
-    # Our trees alone: others may not tolerate several threads. Each fold is grown and asked by one
+    # Our own alone: others may not tolerate several threads. Each model is fitted and asked by one
     # thread, since trees that share threads add up their votes, and round, in any order.
     threads = count_threads(n_jobs) if isinstance(classifier, str) else 1
-    for _ in map_blocks(predict, iter(range(len(parts))), threads):
+    for _ in map_blocks(predict, iter(range(len(makers) * len(parts))), threads):
         pass
-    return P
+    return by_classifier
 
 
-class _Trees:
-    """The trees of `ExtraTreesClassifier(random_state=state)`, grown one after the other.
-
-    The forest of scikit-learn hands its trees to a pool, also with one thread, and sets the filters
-    of warnings of the whole process meanwhile: folds in several threads would warn of each other.
-    """
-
-    def __init__(self, state: int) -> None:
-        rng = np.random.RandomState(state)  # as the forest draws its seeds
-        seeds = [rng.randint(np.iinfo(np.int32).max) for _ in range(TREES)]
-        self.trees = [ExtraTreeClassifier(max_features="sqrt", random_state=seed) for seed in seeds]
-
-    def fit(self, X: Any, y: Ints) -> _Trees:
-        self.trees = [tree.fit(X, y) for tree in self.trees]
-        self.classes_ = self.trees[0].classes_
-        return self
-
-    def predict_proba(self, X: Any) -> Floats:
-        total = self.trees[0].predict_proba(X)
-        for tree in self.trees[1:]:
-            total += tree.predict_proba(X)
-        return np.asarray(total / TREES)
-
-
-def _fitted(X: Any, labels: Ints, train: Ints, classifier: Any, seed: list[int]) -> Any:
-    """Fit a classifier, with this seed if it is random, to the points at positions `train`."""
-    rng = np.random.default_rng(seed)
-    state = int(rng.integers(2**31))
-    if isinstance(classifier, str):
-        some = np.sort(rng.permutation(train)[:MOST_ROWS])
-        return _Trees(state).fit(X[some], labels[some])
+def _given(classifier: Any, rng: np.random.Generator) -> Any:
+    """Return a copy of a given classifier, with a seed from `rng` if it is random."""
     model = clone(classifier)
-    model.set_params(**dict.fromkeys(seed_parameters(model), state))
-    return model.fit(X[train], labels[train])
+    return model.set_params(**dict.fromkeys(seed_parameters(model), _state(rng)))
+
+
+def _state(rng: np.random.Generator) -> int:
+    return int(rng.integers(2**31))
 
 
 def name_of(classifier: Any, pred_probs: Any) -> str:
-    """Return what made the probabilities, in a word."""
+    """Return what made the probabilities, in words."""
     if pred_probs is not None:
         return "given probabilities"
-    return "extra trees" if isinstance(classifier, str) else type(classifier).__name__
+    return " + ".join(DEFAULTS) if isinstance(classifier, str) else type(classifier).__name__

@@ -28,12 +28,14 @@ from clustertrust.auditing.perturbing import (
     recipe_of,
 )
 from clustertrust.auditing.record import Audit
+from clustertrust.auditing.verdicts import recognised
 from clustertrust.auditing.votes import (
     count,
     margin_of,
+    pool,
     smoothed,
     standard_errors,
-    weight_of,
+    weights_of,
 )
 from clustertrust.cells import meet
 from clustertrust.consensus import runner_up
@@ -73,9 +75,10 @@ def audit(
     neighbours among them, without its own label. One of four clusters 80 % of the points into the
     given number of clusters, and its clusters are matched to the given ones. Stability is the share
     of runs that agree with the given label; geometry is the point's silhouette among the given
-    clusters. A classifier that has not seen the point's label votes too: its margin, the
+    clusters. Classifiers that have not seen the point's label vote too: their margin, the
     probability of the given label less the largest other, is averaged with what the runs and
-    geometry give. The weights follow from how many of the given labels each side gets wrong.
+    geometry give. The weights follow from how many of the given labels each of them, and the runs,
+    get wrong.
 
     Parameters
     ----------
@@ -90,8 +93,9 @@ def audit(
         None: "kmeans" for points and the Euclidean metric; otherwise all runs propagate labels.
     classifier : "auto", scikit-learn classifier or None
         It is cross-validated on five random folds, with about as many points of each label in
-        each. "auto": extra trees for points with coordinates, and none for distances, graphs and
-        tables with categories. None: runs and geometry alone.
+        each. "auto": for points with coordinates extra trees, logistic regression, and logistic
+        regression of the nearness to 100 of the points; none for distances, graphs and tables with
+        categories. None: runs and geometry alone.
     pred_probs : (n, k) array or frame, optional
         Your own probabilities of the labels, from a model that has not seen the point, in place of
         `classifier`. The columns of an array are in the sorted order of the labels, as in cleanlab;
@@ -141,9 +145,9 @@ def audit(
     scoring = scoring.on(resolve_device(device, X))
     X = to_host(X)
     labelling = read_labelling(X, labels)
-    votes = None
+    opinions = []
     if pred_probs is not None:
-        votes = check_probabilities(X, pred_probs, len(labelling.labels), labelling.names)
+        opinions = [check_probabilities(X, pred_probs, len(labelling.labels), labelling.names)]
     points = scoring.check_points(X, len(labelling.labels))
     is_used = pred_probs is not None or _takes_classifier(classifier, scoring)
     recipe = recipe_of(clusterer, labelling.k, scoring, verbose)
@@ -156,14 +160,17 @@ def audit(
     propagated = propagate_all(points, labelling, by_kind[False], scoring)
     made = {True: iter(clustered), False: iter(propagated.runs)}
     runs = [next(made[is_clustered]) for is_clustered in clusters]
-    if votes is None and is_used:
-        codes, k = labelling.labels, labelling.k
-        votes = cross_validate(points, codes, k, classifier, seeds[0], scoring.compute.n_jobs)
+    codes, k = labelling.labels, labelling.k
+    if is_used and not opinions:
+        opinions = cross_validate(points, codes, k, classifier, seeds[0], scoring.compute.n_jobs)
     plain = points if has_plain_points(scoring) else None
-    outcomes, partners = reconsider(plain, labelling, propagated, votes, seeds[0])
+    # The rules of verdicts were chosen with the trees alone, the first.
+    first = opinions[0] if opinions else None
+    outcomes, partners = reconsider(plain, labelling, propagated, first, seeds[0])
     return Audit(
-        **_score(points, labelling, runs, scoring, votes),
+        **_score(points, labelling, runs, scoring, opinions),
         classifier=name_of(classifier, pred_probs) if is_used else None,
+        recognised=None if first is None else recognised(first, codes),
         reference_run=0,
         n_runs=n_runs,
         agreement="given",
@@ -194,9 +201,9 @@ def _score(
     labelling: Labelling,
     runs: list[Run],
     scoring: Scoring,
-    probabilities: Floats | None,
+    opinions: list[Floats],
 ) -> dict[str, Any]:
-    """Return the fields of `Audit` that come from runs, given clusters and the classifier."""
+    """Return the fields of `Audit` that come from runs, given clusters and classifiers."""
     labels, k = labelling.labels, labelling.k
     ballot = count(np.column_stack([run.labels for run in runs]), labels, k)
     alone = Ensemble(labels[:, None].astype(np.int32), (labelling.names,))
@@ -207,9 +214,10 @@ def _score(
     g = NORMALIZATIONS[scoring.normalization](s, std)
     parts = fit_components(X, labels, scoring).of(X, labels)
     unlabelled = labels < 0
-    weight, classified = 0.0, np.zeros(len(labels))
-    if probabilities is not None:
-        weight = weight_of(probabilities, ballot.votes, labels)
+    probabilities, weight, classified = None, 0.0, np.zeros(len(labels))
+    if opinions:
+        probabilities = pool(opinions, labels)
+        weight = float(weights_of([*opinions, ballot.votes], labels)[:-1].sum())
         classified = (1 + margin_of(probabilities, labels)) / 2
 
     def fuse(c: Floats) -> Floats:

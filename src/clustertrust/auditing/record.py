@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, Self
 
@@ -16,7 +16,6 @@ from clustertrust.auditing.verdicts import (
     MERGED,
     VERDICTS,
     Verdict,
-    recognised,
     verdicts_of,
 )
 from clustertrust.auditing.votes import margin_of
@@ -24,7 +23,7 @@ from clustertrust.records import load_record, save_record
 from clustertrust.results import Confidence
 
 # A label is an issue where another one leads it by more than this, in votes of runs and classifier.
-LEAD = 0.475
+LEAD = 0.45
 # Leads of the labels that are surely wrong, and of those that may be.
 SURE, DOUBTFUL = 0.8, 0.2
 # Where every given cluster is dissolved
@@ -65,6 +64,8 @@ class Audit(Confidence):
         not seen the point; None where there was none
     classifier : what made them; None likewise
     classifier_weight : its weight in scores and suggestions; the runs have the rest
+    recognised : (k,) whether a classifier (of the default ones the trees) sees more in each cluster
+        than chance, so that it is not dissolved; None without one
     """
 
     outcomes: Annotated[Ints, "i V k"]
@@ -72,12 +73,20 @@ class Audit(Confidence):
     probabilities: Annotated[Floats, "f n k"] | None = None
     classifier: str | None = None
     classifier_weight: float = 0.0
+    recognised: Annotated[Bools, "b k"] | None = None
 
     def __repr__(self) -> str:
         """Return one line: all arrays would fill a screen."""
         sizes = f"{len(self.scores)} points, {len(self.label_names)} clusters, {self.n_runs} runs"
         parts = "scores, suggested, verdicts, to_frame(), …"
         return f"<Audit: {sizes}, {self.geometry_method} silhouettes; {parts}>"
+
+    def compute(self, rows: slice = slice(None)) -> Self:
+        """Return the record, or some of its `rows`."""
+        some = super().compute(rows)
+        if self.probabilities is None:
+            return some
+        return replace(some, probabilities=self.probabilities[rows])
 
     @property
     def evidence(self) -> Floats:
@@ -123,7 +132,7 @@ class Audit(Confidence):
     def issues(self) -> Bools:
         """(n,) the labels that look wrong; `suggested` says what they should be.
 
-        Another label leads by more than 0.475 in the votes of runs and classifier. The only point
+        Another label leads by more than 0.45 in the votes of runs and classifier. The only point
         of a label is never one: nothing else could vote for it.
         """
         return self._led_by(LEAD)
@@ -146,10 +155,8 @@ class Audit(Confidence):
     def verdicts(self) -> tuple[Verdict, ...]:
         """The verdict on each given cluster, in the order of `label_names`."""
         sizes = np.bincount(self.labels[self.labels >= 0], minlength=len(self.label_names))
-        names, known = self.label_names.tolist(), None
-        if self.probabilities is not None:
-            known = recognised(self.probabilities, self.labels)
-        return verdicts_of(self.outcomes, self.partners, sizes, names, known)
+        names = self.label_names.tolist()
+        return verdicts_of(self.outcomes, self.partners, sizes, names, self.recognised)
 
     def clusters(self) -> pd.DataFrame:
         """Return one row per given cluster: points, mean score, issues, verdict and others."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,8 +12,8 @@ from clustertrust._types import Array, Floats, Ints
 from clustertrust.matching import best_match, count_pairs, tally
 from clustertrust.scoring.jackknife import unseen_share
 
-# Of the shares of wrong labels; with 1 or 2 the worse side still spoils the better one.
-POWER = 4
+# Of the shares of wrong labels; with 1 or 2 a bad classifier still spoils a good one.
+POWER = 4.0
 
 
 def match_to_given(labels: Ints, given: Ints, k: int) -> Ints:
@@ -101,14 +101,21 @@ def margin_of(shares: Floats, labels: Ints) -> Floats:
     return np.where(labels >= 0, shares[rows, labels] - others.max(axis=1), np.nan)
 
 
-def weight_of(probabilities: Floats, votes: Floats, labels: Ints) -> float:
-    """Return the weight of the classifier against the runs, by the labels that each gets wrong.
+def weights_of(parts: Sequence[Floats], labels: Ints) -> Floats:
+    """Return the weights of those that vote, by the labels that each gets wrong; they add up to 1.
 
-    With e = (wrong + 1) / (n + 2) for each it is e_runs⁴ / (e_runs⁴ + e_classifier⁴): one half
-    where both are as good, and nearly all for the one that is clearly better.
+    `parts` are the shares or probabilities (n, k) of each. With e = (wrong + 1) / (n + 2), each has
+    e⁻⁴ of the sum of all: all the same where they are equally good, nearly nothing for one that is
+    clearly worse.
     """
-    classifier, runs = (
-        ((margin_of(np.nan_to_num(shares), labels) < 0).sum() + 1) / ((labels >= 0).sum() + 2)
-        for shares in (probabilities, votes)
+    wrong = [(margin_of(np.nan_to_num(shares), labels) < 0).sum() for shares in parts]
+    errors = (np.array(wrong) + 1) / ((labels >= 0).sum() + 2)
+    weights = errors**-POWER
+    return np.asarray(weights / weights.sum())
+
+
+def pool(parts: Sequence[Floats], labels: Ints) -> Floats:
+    """Return the mean of probabilities (n, k), with the weights of `weights_of`."""
+    return np.asarray(
+        sum(w * shares for w, shares in zip(weights_of(parts, labels), parts, strict=True))
     )
-    return float(1 / (1 + (classifier / runs) ** POWER))

@@ -199,9 +199,9 @@ class ScoreRequest(TableRequest):
 class AuditRequest(ScoreRequest):
     """Score how much each label in a column of DATA can be trusted, and flag those that look wrong.
 
-    Runs propagate the labels of neighbours and cluster the rows again; trees that have not seen a
-    row's label predict it. Each row gets a score, a suggested label, and whether the given one
-    looks wrong (the column issue); each label gets a verdict: kept together, split, merged with
+    Runs propagate the labels of neighbours and cluster the rows again; classifiers that have not
+    seen a row's label predict it. Each row gets a score, a suggested label, and whether the given
+    one looks wrong (the column issue); each label gets a verdict: kept together, split, merged with
     another, dissolved or unclear. DATA is read as in `clustertrust score`, and never overwritten.
     """
 
@@ -214,12 +214,12 @@ class AuditRequest(ScoreRequest):
     )
     labels_column: str | None = option("The column of DATA that holds the labels.", metavar="COL")
     classifier: str = one_of(
-        "Whether trees that have not seen a row's label vote on it. auto: if rows have "
+        "Whether classifiers that have not seen a row's label vote on it. auto: if rows have "
         "coordinates.",
         ["auto", "none"],
     )
     pred_probs: str | None = option(
-        "Your own out-of-sample probabilities, in place of trees: a table with one column named "
+        "Your own out-of-sample probabilities, in place of theirs: a table with one column named "
         "after each label.",
         type=STORED,
         metavar="FILE",
@@ -236,7 +236,7 @@ class AuditRequest(ScoreRequest):
                 "with --labels."
             )
         if self.pred_probs is not None:
-            self.refuse(("classifier",), "--pred-probs takes the place of trees")
+            self.refuse(("classifier",), "--pred-probs takes the place of classifiers")
         return super().checked()
 
 

@@ -149,7 +149,7 @@ class Confidence(Record):
             "summary(), …>"
         )
 
-    def compute(self, rows: slice = slice(None)) -> Confidence:
+    def compute(self, rows: slice = slice(None)) -> Self:
         """Return the record, or some of its `rows`, with Dask arrays computed together."""
         if not is_dask(self.scores):
             whole = {name: getattr(self, name) for name in FIELDS}
