@@ -38,7 +38,7 @@ def clusters(rng, n=800):
 def test_a_fit_is_that_of_scikit_learn(covariance):
     X, y = clusters(np.random.default_rng(0))
     plane = mixtures.reduce(X)
-    found = mixtures._fit(plane, mixtures._moments(plane, y), covariance)
+    found = mixtures._fit(plane, mixtures._Start.from_labels(plane, y), covariance)
     other = GaussianMixture(
         2, covariance_type=SIDES[covariance], reg_covar=1e-9, tol=1e-6, max_iter=500
     )
