@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 import sklearn
 from click.testing import CliRunner
+from command import run
 from faulty import FAST, FRAME, HOW, ROWS, X, both, refused, score, write_lines
 from numpy.testing import assert_array_equal
 
@@ -64,10 +65,9 @@ def test_disk_full_while_other_files_are_written(folder, kind):
     score(*typed, f"first-{name}")  # see above
     before = sorted(Path().rglob("*"))
     with full_disk(600 if kind == "checkpoint" else 4000):
-        done = CliRunner().invoke(cli, ["score", *typed, name])
-    assert done.exit_code == 1
-    assert "File too large" in done.stderr
-    assert name in done.stderr
+        told = run("score", *typed, name, code=1).stderr
+    assert "File too large" in told
+    assert name in told
     left = sorted(set(Path().rglob("*")) - set(before))
     # A checkpoint keeps what was finished before: its note of the settings. No part of a run is
     # there.
@@ -312,11 +312,9 @@ def test_ids_that_occur_twice_stay_as_they_are(folder):
     for how, more in HOW.items():
         score("x.csv", *FAST, *more, "--id", "name", "--geometry", "rms", "--out", f"{how}.csv")
         assert pd.read_csv(f"{how}.csv")["name"].tolist() == frame["name"].tolist()
-    done = CliRunner().invoke(
-        cli, ["report", "whole.csv", "--data", "x.csv", "--id", "name", "--out", "r.html"]
-    )
-    assert done.exit_code == 1  # here they are needed to find the row
-    assert "its values occur more than once" in done.stderr
+    typed = ["whole.csv", "--data", "x.csv", "--id", "name", "--out", "r.html"]
+    told = run("report", *typed, code=1).stderr  # here they are needed to find the row
+    assert "its values occur more than once" in told
     assert not Path("r.html").exists()
 
 

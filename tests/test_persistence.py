@@ -8,6 +8,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pandas as pd
 import pytest
+from command import run
 from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize_scalar
@@ -534,27 +535,9 @@ def test_choosing_k_and_null_take_it():
 
 
 def test_on_the_command_line(tmp_path):
-    from click.testing import CliRunner
-
-    from clustertrust.cli import cli
-
     pd.DataFrame(X, columns=["a", "b"]).to_csv(tmp_path / "x.csv", index=False)
-    done = CliRunner().invoke(
-        cli,
-        [
-            "score",
-            str(tmp_path / "x.csv"),
-            "-k",
-            "3",
-            "--fusion",
-            "refined",
-            "--seed",
-            "0",
-            "--out",
-            str(tmp_path / "s.csv"),
-        ],
-    )
-    assert done.exit_code == 0, done.output
+    typed = ["-k", "3", "--fusion", "refined", "--seed", "0", "--out", tmp_path / "s.csv"]
+    run("score", tmp_path / "x.csv", *typed)
     table = pd.read_csv(tmp_path / "s.csv")
     expected = (harmonic(table["stability"], table["geometry"]) + table["persistence"]) / 2
     assert_allclose(table["score"], expected, atol=1e-6)

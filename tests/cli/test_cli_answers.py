@@ -6,12 +6,9 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 from command import files, run
 from sklearn.datasets import load_breast_cancer
 from unpacking import unpack
-
-from clustertrust.cli import cli
 
 CANCER = load_breast_cancer(as_frame=True)
 DIAGNOSIS = CANCER.target_names[CANCER.target]
@@ -25,9 +22,7 @@ def scored_once(tmp_path_factory):
     table = CANCER.data.iloc[:, :8].round(3)
     table.insert(0, "patient", PATIENTS)
     table.to_csv(folder / "cells.csv", index=False)
-    command = ["score", folder / "cells.csv", "-k", 2, "--runs", 6, "--out", folder / "scores.csv"]
-    result = CliRunner().invoke(cli, [str(part) for part in command])
-    assert result.exit_code == 0, result.output
+    run("score", folder / "cells.csv", "-k", 2, "--runs", 6, "--out", folder / "scores.csv")
     return {name: (folder / name).read_bytes() for name in ("cells.csv", "scores.csv")}
 
 
