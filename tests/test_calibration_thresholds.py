@@ -9,10 +9,7 @@ from calibrating import drawn
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import binom, hypergeom
 
-from clustertrust.calibration import (
-    risk_threshold,
-    suggest,
-)
+from clustertrust.calibration import risk_threshold, suggest
 from clustertrust.calibration.evidence import (
     highest_share,
     hypergeometric_p,

@@ -305,10 +305,7 @@ def test_runs_of_an_ensemble_are_shown_by_their_own_names(iris):
     )
     assert [
         re.sub(r" \(reference\)", "", title) for title in (shown.row_title, shown.column_title)
-    ] == [
-        "run 2",
-        "run 5",
-    ]
+    ] == ["run 2", "run 5"]
     agreement = [evaluation.accuracy(run, labels[:, iris.reference_run_]) for run in labels.T]
     default = AlignmentDisplay.from_estimator(iris, ax=new_ax())
     assert default.row_title == f"run {iris.reference_run_} (reference)"

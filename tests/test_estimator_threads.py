@@ -21,14 +21,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from clustertrust import confidence
 from clustertrust._caught import collected_warnings
-from clustertrust._parallel import (
-    Order,
-    Team,
-    map_blocks,
-    one_thread,
-    run_blocks,
-    stack_columns,
-)
+from clustertrust._parallel import Order, Team, map_blocks, one_thread, run_blocks, stack_columns
 from clustertrust.cells import meet_runs, rename
 from clustertrust.columns import FIELDS
 

@@ -287,12 +287,7 @@ def test_column_of_mixed_types_in_a_frame():
 
 
 @both
-@pytest.mark.parametrize(
-    ("first", "told"),
-    [
-        ("2,15", "numbers in its first line"),
-    ],
-)
+@pytest.mark.parametrize(("first", "told"), [("2,15", "numbers in its first line")])
 def test_first_lines_that_are_no_names(folder, how, first, told):
     lines = FRAME.to_csv(index=False).splitlines()
     Path("x.csv").write_text("\n".join([first, *lines[1:]]))

@@ -79,18 +79,9 @@ CHANGES = {
     "labels of text": ("model", other("confidence/ensemble/labels", lambda a: a.astype(str))),
     "labels of another length": ("model", other("confidence/ensemble/labels", lambda a: a[:-1])),
     "labels in a line": ("model", other("confidence/ensemble/labels", lambda a: a.ravel())),
-    "centres of fewer columns": (
-        "model",
-        other(f"{RUNS}/0/placer/centers", lambda a: a[:, :1]),
-    ),
-    "fewer centres than labels": (
-        "model",
-        other(f"{RUNS}/0/placer/centers", lambda a: a[:1]),
-    ),
-    "labels of centres as floats": (
-        "model",
-        other(f"{RUNS}/0/placer/labels", lambda a: a + 0.5),
-    ),
+    "centres of fewer columns": ("model", other(f"{RUNS}/0/placer/centers", lambda a: a[:, :1])),
+    "fewer centres than labels": ("model", other(f"{RUNS}/0/placer/centers", lambda a: a[:1])),
+    "labels of centres as floats": ("model", other(f"{RUNS}/0/placer/labels", lambda a: a + 0.5)),
     "mixture of another shape": (
         "model",
         other(f"{RUNS}/1/placer/model/precisions_cholesky_", lambda a: a[:, :1]),

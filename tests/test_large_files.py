@@ -394,11 +394,7 @@ def test_the_page_shows_the_sample_under_its_names_and_as_it_was_read(table, tmp
 
     def write_page(path, scores, points, *, title, **options):
         seen.update(
-            ids=points.ids,
-            unscaled=points.unscaled,
-            X=points.X,
-            rows=scores.index,
-            title=title,
+            ids=points.ids, unscaled=points.unscaled, X=points.X, rows=scores.index, title=title
         )
         path.write_text("")
 

@@ -270,11 +270,7 @@ def test_plain_and_macro_may_choose_differently():
     ]
     choices = [
         quiet(
-            np.vstack([large, small]),
-            -rank,
-            2,
-            coverages=[0.4, 0.7, 1.0],
-            average=average,
+            np.vstack([large, small]), -rank, 2, coverages=[0.4, 0.7, 1.0], average=average
         ).coverage
         for average in ("plain", "macro")
     ]
@@ -428,11 +424,7 @@ def test_auto_geometry_is_settled_once(monkeypatch):
         ({"coverages": [0.001]}, ValueError, r"coverages=0.001 keeps 0 of 201 points; at least 2"),
         ({"n_restarts": 0}, ValueError, r"n_restarts=0 must be at least 1"),
         ({"cake": CAKE(2, random_state=[1, 2])}, ValueError, r"random_state has 2 seeds"),
-        (
-            {"cake": 50, "coverages": [0.2]},
-            ValueError,
-            r"n_clusters=50 is more than the 40 points",
-        ),
+        ({"cake": 50, "coverages": [0.2]}, ValueError, r"n_clusters=50 is more than the 40 points"),
         ({"cake": CAKE(2, resample=0.8)}, ValueError, r"resample=0.8 is not used: re-fits"),
         ({"cake": CAKE(2, metric="precomputed")}, ValueError, r"has no coordinates of points"),
         ({"cake": KMeans(2)}, TypeError, r"cake=KMeans.* must be a number of clusters or a CAKE"),

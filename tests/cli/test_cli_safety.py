@@ -345,11 +345,7 @@ def test_new_files_have_the_permissions_of_any_file_and_links_stay(folder):
     ],
 )
 def test_errors_are_short_and_say_what_to_do(folder, typed, code, told):
-    for name, text in {
-        "empty": "",
-        "header": "a,b\n",
-        "one": "a,b\n1,2\n",
-    }.items():
+    for name, text in {"empty": "", "header": "a,b\n", "one": "a,b\n1,2\n"}.items():
         Path(f"{name}.csv").write_text(text)
     Path("odd.data").write_text("a,b\n1,2\n3,4\n")
     Path("odd.xls").write_text("")
