@@ -63,9 +63,8 @@ def test_frames_keep_their_columns(points, client):
     frame = frames.from_pandas(pd.DataFrame(points, columns=list("xyz")), npartitions=6)
     cake = fit(frame)
     assert cake.feature_names_in_.tolist() == ["x", "y", "z"]
-    assert_array_equal(
-        cake.labels_.compute(), fit_out_of_core(points).labels_
-    )  # six partitions of 1500 rows
+    # Six partitions of 1500 rows.
+    assert_array_equal(cake.labels_.compute(), fit_out_of_core(points).labels_)
 
 
 @pytest.mark.usefixtures("small_sample")

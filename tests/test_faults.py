@@ -47,9 +47,8 @@ def test_disk_full_while_scores_are_written(folder, how, out):
     out = out.replace("npz", "tsv") if how == "blocks" else out  # blocks do not write NPZ
     FRAME.to_csv("x.csv", index=False)
     typed = ["x.csv", *FAST, *HOW[how], "--geometry", "rms", "--out", out]
-    score(
-        *typed
-    )  # once before: what is compiled or cached on the way would find the disk full as well
+    # Once before: what is compiled or cached on the way would find the disk full as well.
+    score(*typed)
     Path(out).write_bytes(b"old")
     with full_disk(20_000):
         told = score(*typed, code=1).stderr
@@ -77,9 +76,8 @@ def test_disk_full_while_other_files_are_written(folder, kind):
 
 
 def test_disk_full_is_no_failed_run_to_be_dropped(folder):
-    build_ensemble(
-        X, n_clusters=2, n_runs=Runs(3, checkpoint="first"), random_state=0, n_jobs=1
-    )  # see above
+    # See above.
+    build_ensemble(X, n_clusters=2, n_runs=Runs(3, checkpoint="first"), random_state=0, n_jobs=1)
     with full_disk(600), pytest.raises(OSError, match=r"File too large: .*run-0000\d\.npz"):
         build_ensemble(
             X,

@@ -251,9 +251,8 @@ def test_macro_gives_small_clusters_their_say():
     scores = np.r_[1 - np.linalg.norm(X[:180], axis=1) / 10, rng.uniform(0.95, 1, 20)]
     plain, macro = (quiet(X, scores, 2, average=average) for average in ("plain", "macro"))
     assert_array_equal(plain.sizes, macro.sizes)
-    assert (
-        macro.silhouettes > plain.silhouettes + 0.01
-    ).all()  # the small tight cluster counts as one half
+    # The small tight cluster counts as one half.
+    assert (macro.silhouettes > plain.silhouettes + 0.01).all()
     equal = quiet(np.vstack([X[:20], X[180:]]), np.arange(40), 2, coverages=[1.0])
     same = quiet(np.vstack([X[:20], X[180:]]), np.arange(40), 2, coverages=[1.0], average="macro")
     assert_allclose(equal.silhouettes, same.silhouettes)  # clusters of equal size
@@ -291,9 +290,8 @@ def test_the_authors_choice(name, k, retained):
 
 
 def test_warns_at_the_edges_of_the_grid():
-    X = paper_set("S4")[0][
-        ::5
-    ]  # four wide overlapping clusters: the fewer points, the higher the silhouette
+    # Four wide overlapping clusters: the fewer points, the higher the silhouette.
+    X = paper_set("S4")[0][::5]
     scores = CAKE(4, n_runs=5, random_state=0, n_jobs=1).fit(X).scores_
     with pytest.warns(
         UserWarning, match=r"coverage chosen, 0.4, is the smallest of the grid.*smaller ones"
