@@ -208,8 +208,21 @@ def test_the_command_takes_probabilities(folder, library):
     expected = audited(library.labels_, pred_probs=shares)
     assert_array_equal(read_table("s.csv").data["score"], expected.scores)
     assert "takes the place of classifiers" in run(*typed, "--classifier", "auto", code=2).stderr
+    # Files that hold names need no --header, and an array has the sorted order of the labels.
+    shares.rename(columns=str)[["1", "0", "2"]].to_parquet("P.parquet")
+    np.save("P.npy", shares.to_numpy())
+    for other in ("P.parquet", "P.npy"):
+        run(*typed[:-1], other, "--out", "s.csv")
+        assert_array_equal(read_table("s.csv").data["score"], expected.scores)
+    (shares / 2).to_csv("P.csv", index=False)
+    assert "--pred-probs: row 0 adds up to 0.5, not to 1" in run(*typed, code=1).stderr
     shares[:9].to_csv("P.csv", index=False)
-    assert "must be a table with 150 rows" in run(*typed, code=1).stderr
+    assert "P.csv has 9 rows and the data have 150" in run(*typed, code=1).stderr
+    named = shares.assign(id=np.arange(150).astype(str)[::-1])
+    named.to_csv("P.csv", index=False)
+    pd.read_csv("plain.csv").assign(id=np.arange(150).astype(str)).to_csv("named.csv", index=False)
+    typed[1] = "named.csv"
+    assert "P.csv names row 0 '149', and the data '0'" in run(*typed, "--id", "id", code=1).stderr
 
 
 def test_the_librarys_defaults_of_an_audit_are_the_commands(folder):
