@@ -151,18 +151,8 @@ def _value(param: click.Option, one: Any, rng: np.random.Generator, files: list[
     if isinstance(kind, click.Choice):
         return str(one([*kind.choices, "x"]))
     if isinstance(kind, click.Path):
-        outputs = [
-            "o.csv",
-            "o.xlsx",
-            "o.html",
-            "o.png",
-            "o.svg",
-            "o.npz",
-            "o.json",
-            "o",
-            "-",
-            "none",
-        ]
+        kinds = ("csv", "xlsx", "html", "png", "svg", "npz", "json")
+        outputs = [*(f"o.{kind}" for kind in kinds), "o", "-", "none"]
         suffix = {"report": "o.html", "plot": "o.svg"}.get(param.name or "", "o.csv")
         return str(one([*files, *outputs, suffix, suffix, suffix, "no/o.csv", "folder"]))
     if isinstance(kind, click.types.IntParamType):
