@@ -93,8 +93,8 @@ def _score(request: ScoreRequest) -> None:
         if "--model" in drafts:
             # Progress was for this run of the command.
             cake.set_params(verbose=False)
-            made = None if points.preparer is None else points.preparer.to_json()
-            cake.save(drafts["--model"], preparation=made)
+            preparation = None if points.preparer is None else points.preparer.to_json()
+            cake.save(drafts["--model"], preparation=preparation)
         write_shown(drafts, scored, points, request, settings)
     if request.to_stdout and not request.as_json:
         print_table(table, points.dialect)

@@ -34,9 +34,9 @@ def check_plan_beside(
     if LAST not in paths or is_special(paths[LAST]):
         return
     beside = plan_beside(paths[LAST])
-    known = [path for option, path in paths.items() if option != LAST]
-    known += [] if plan is None else [Path(plan)]
-    if not os.path.lexists(beside) or any(same_file(beside, other) for other in known):
+    written = [path for option, path in paths.items() if option != LAST]
+    written += [] if plan is None else [Path(plan)]
+    if not os.path.lexists(beside) or any(same_file(beside, other) for other in written):
         return
     what = next((what for what, path in inputs.items() if same_file(beside, Path(path))), None)
     if what is not None:
@@ -102,12 +102,12 @@ def how_read(typed: ReadOptions, used: ReadOptions, points: Points | None) -> li
 def as_typed_again(columns: ReadOptions) -> str:
     """Return the options that chose columns as they may be typed again, after a blank."""
     names = ("id", "use", "drop", "keep", "category", "na")
-    said = [(name, value) for name in names for value in _listed(getattr(columns, name))]
-    said += [("scale", columns.scale)] * (columns.scale != "auto")
-    said += [("encode", columns.encode)] * (columns.encode not in ("auto", "match"))
-    said += [] if columns.plan is None else [("plan", columns.plan)]
+    options = [(name, value) for name in names for value in _listed(getattr(columns, name))]
+    options += [("scale", columns.scale)] * (columns.scale != "auto")
+    options += [("encode", columns.encode)] * (columns.encode not in ("auto", "match"))
+    options += [] if columns.plan is None else [("plan", columns.plan)]
     flags = ["--standardize"] * columns.standardize + ["--drop-missing"] * columns.drop_missing
-    words = [f"--{name} {quote(str(value))}" for name, value in said]
+    words = [f"--{name} {quote(str(value))}" for name, value in options]
     return "".join(f" {word}" for word in (*words, *flags))
 
 

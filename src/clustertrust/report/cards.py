@@ -100,12 +100,12 @@ def _described(
 ) -> list[tuple[str, dict[str, Any]]]:
     """Return name, role and words of each column, those to check first."""
     if plan is not None and original is not None:
-        said = [(column.name, _from_plan(column, plan, wording)) for column in plan.columns]
+        described = [(column.name, _from_plan(column, plan, wording)) for column in plan.columns]
     else:
-        said = [(name, _plain("clustered")) for name in clustered]
+        described = [(name, _plain("clustered")) for name in clustered]
         others = [] if original is None else [str(name) for name in original.columns]
-        said += [(name, _plain("other")) for name in others if name not in clustered]
-    return sorted(said, key=lambda entry: ROLES.index(entry[1]["role"]))
+        described += [(name, _plain("other")) for name in others if name not in clustered]
+    return sorted(described, key=lambda entry: ROLES.index(entry[1]["role"]))
 
 
 def _plain(role: str) -> dict[str, Any]:
@@ -152,9 +152,9 @@ def _bars_of(name: str, matrix: Any, names: list[str], original: Any) -> Bars | 
     if own is None:
         return None
     values = pd.to_numeric(own, errors="coerce").to_numpy(np.float64, na_value=np.nan)
-    known = int((own.notna() & (own.astype(str) != "")).sum())
+    n_present = int((own.notna() & (own.astype(str) != "")).sum())
     # A few entries such as "n/a" do not make it a column of text.
-    return number_bars(values) if np.isfinite(values).sum() > 0.8 * max(1, known) else None
+    return number_bars(values) if np.isfinite(values).sum() > 0.8 * max(1, n_present) else None
 
 
 def category_bars(column: pd.Series) -> Bars:
@@ -175,24 +175,24 @@ def number_bars(values: Floats) -> Bars | None:
     None without a value.
     """
     there = np.isfinite(values)
-    known = values[there]
-    if not known.size:
+    present = values[there]
+    if not present.size:
         return None
     codes = np.full(len(values), NOTHING, dtype=np.int64)
-    distinct = np.unique(known)
+    distinct = np.unique(present)
     if len(distinct) <= FEW_VALUES and (distinct == np.round(distinct)).all():
-        codes[there] = np.searchsorted(distinct, known)
+        codes[there] = np.searchsorted(distinct, present)
         texts = [f"{value:g}" for value in distinct]
         return Bars("numbers", texts, codes, (texts[0], texts[-1]))
-    edges = _round_edges(known)
-    codes[there] = np.clip(np.searchsorted(edges, known, side="right") - 1, 0, len(edges) - 2)
+    edges = _round_edges(present)
+    codes[there] = np.clip(np.searchsorted(edges, present, side="right") - 1, 0, len(edges) - 2)
     ends = [_short(value) for value in edges]
     texts = [f"{low} to {high}" for low, high in pairwise(ends)]
-    if known.min() < edges[0]:
+    if present.min() < edges[0]:
         texts[0] = f"below {ends[1]}"
-    if known.max() > edges[-1]:
+    if present.max() > edges[-1]:
         texts[-1] = f"{ends[-2]} and more"
-    return Bars("numbers", texts, codes, (_short(known.min(), 4), _short(known.max(), 4)))
+    return Bars("numbers", texts, codes, (_short(present.min(), 4), _short(present.max(), 4)))
 
 
 def _round_edges(known: Floats) -> Floats:

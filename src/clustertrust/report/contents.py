@@ -44,13 +44,13 @@ class ClusterNames:
 
     def rename(self, names: Any) -> dict[str, str]:
         """Check names that a person gave to clusters; raise for clusters that are not there."""
-        given = {str(label): str(name) for label, name in check_mapping("names", names).items()}
-        lost = next((label for label in given if label not in self.texts), None)
+        texts = {str(label): str(name) for label, name in check_mapping("names", names).items()}
+        lost = next((label for label in texts if label not in self.texts), None)
         if lost is not None:
             raise ParameterError(
                 "names", lost, "is not a cluster", f"the clusters are {', '.join(self.texts[:20])}"
             )
-        return {label: name.strip() for label, name in given.items() if name.strip()}
+        return {label: name.strip() for label, name in texts.items() if name.strip()}
 
     def code(self, codes: Ints, names: list[Hashable]) -> Ints:
         """Return the codes into `names` as codes into these clusters; -1 stays -1."""

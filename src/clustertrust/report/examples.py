@@ -78,13 +78,13 @@ def cluster_examples(
 
 def nearest_rivals(rivals: Ints | None, codes: Ints, k: int) -> list[list[float] | None]:
     """Return for each cluster the rival of most of its points and its share; None: it has none."""
-    found: list[list[float] | None] = []
+    nearest: list[list[float] | None] = []
     for cluster in range(k):
         own = np.empty(0, dtype=np.int64) if rivals is None else rivals[codes == cluster]
         counts = np.bincount(own[own >= 0], minlength=k)
         most = int(counts.argmax()) if counts.size else 0
-        found.append([most, float(counts[most] / len(own))] if counts.any() else None)
-    return found
+        nearest.append([most, float(counts[most] / len(own))] if counts.any() else None)
+    return nearest
 
 
 def text_column(original: pd.DataFrame | None, packed: Collection[str]) -> str | None:
