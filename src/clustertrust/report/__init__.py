@@ -15,15 +15,14 @@ import numpy as np
 import pandas as pd
 
 from clustertrust._errors import rendered
-from clustertrust._types import Ints
 from clustertrust._validation.arguments import check_mapping
 from clustertrust._views import View
 from clustertrust.columns import COLUMNS
 from clustertrust.notes import notes_on
 from clustertrust.reasons import NO_STRUCTURE, WEAK_STRUCTURE, Cut
 from clustertrust.report.cards import column_cards, count_roles
+from clustertrust.report.contents import LOWEST
 from clustertrust.report.details import (
-    LOWEST,
     choose_view,
     pack_original,
     pack_reasons,
@@ -31,12 +30,7 @@ from clustertrust.report.details import (
     pack_view,
     pack_votes,
 )
-from clustertrust.report.examples import (
-    center_distances,
-    cluster_examples,
-    nearest_rivals,
-    text_column,
-)
+from clustertrust.report.examples import cluster_examples, nearest_rivals, text_column
 from clustertrust.report.material import Material, PageOptions, gather
 from clustertrust.report.opening import (
     above_chance,
@@ -157,32 +151,15 @@ def build_report(
     ['a', 'b']
     """
     page = gather(table, X, votes, options)
-    data, codes, k, shown = page.data, page.codes, len(page.clusters), page.shown
     settings = check_mapping("settings", options.get("settings"))
-    view = choose_view(
-        None if data is None else data.matrix,
-        page.columns,
-        options.get("embedding"),
-        page.numbers,
-        codes,
-    )
-    cards = column_cards(
-        (None, [], None) if data is None else (data.matrix, data.columns, data.moments),
-        page.original,
-        (page.plan, page.wording),
-        (codes, k),
-        shown,
-    )
-    values = None
-    if data is not None:
-        values = pack_values(data.matrix, data.columns, data.moments, codes, shown)
-    own = _own_columns(page, values, cards)
-    examples = _examples(page)
+    view = choose_view(page, options.get("embedding"))
+    cards, values, examples = column_cards(page), pack_values(page), cluster_examples(page)
+    own = pack_original(page, values, [card["name"] for card in cards if card["used"]])
     return {
         **_opening(page, cards, options),
         **_clusters(page, examples, options),
         **_points(page, options),
-        "view": pack_view(view, shown, codes, k),
+        "view": pack_view(page, view),
         "values": values,
         "original": own,
         "text_column": text_column(page.original, {column["name"] for column in own}),
@@ -191,7 +168,7 @@ def build_report(
         "versions": [["python", platform.python_version()], *_versions()],
         "notes": [
             *(rendered(note, page.wording) for note in notes_on(table)),
-            *_notes(view, page.drawn, shown, len(page.numbers)),
+            *_notes(page, view),
             *_left_out(page.original, own),
         ],
     }
@@ -199,7 +176,7 @@ def build_report(
 
 def _opening(page: Material, cards: list[dict[str, Any]], options: PageOptions) -> dict[str, Any]:
     """Return the verdict, what to do next, and a card for each column."""
-    at, suspects, scores, clusters = (page.at, page.suspects, page.scores, page.clusters.texts)
+    at, suspects, scores, clusters = page.at, page.suspects, page.scores, page.clusters.texts
     title = options.get("title")
     audit = pack_audit(suspects, page.codes, clusters, options.get("findings"))
     return {
@@ -218,7 +195,7 @@ def _opening(page: Material, cards: list[dict[str, Any]], options: PageOptions) 
         "steps": next_steps(at, scores, page.codes, clusters, cards, audit),
         "audit": audit,
         "cards": cards,
-        "roles": count_roles(page.plan, page.columns, page.original),
+        "roles": count_roles(page),
     }
 
 
@@ -226,7 +203,7 @@ def _clusters(
     page: Material, examples: list[dict[str, list[int]]], options: PageOptions
 ) -> dict[str, Any]:
     """Return names of the clusters, what sets each apart, its rival and rows to look at."""
-    codes, k, original = page.codes, len(page.clusters), page.original
+    codes, k, original = page.codes, page.k, page.original
     moments = None if page.data is None else page.data.moments
     plain = None if original is None else without_labels(original, codes, page.clusters.texts)
     return {
@@ -241,7 +218,7 @@ def _clusters(
 
 def _points(page: Material, options: PageOptions) -> dict[str, Any]:
     """Return what the page holds of each point, packed, and the questions about them."""
-    numbers, codes, k = page.numbers, page.codes, len(page.clusters)
+    numbers, codes, k = page.numbers, page.codes, page.k
     ids, labels = pack_index(numbers.index), pack_codes(codes, k)
     rows = {
         name: pack(numbers[name].to_numpy(), "f8" if name == "score" else "f4")
@@ -258,35 +235,12 @@ def _points(page: Material, options: PageOptions) -> dict[str, Any]:
         "rows": rows,
         "columns": [name for name in COLUMNS if name in rows or name in ("label", "reason")],
         "drawn": None if page.drawn is None else pack(page.drawn, "u4"),
-        "votes": None
-        if page.votes is None
-        else pack_votes(page.votes[0][page.shown], page.votes[1], k),
-        "reasons": pack_reasons(numbers, codes),
+        "votes": pack_votes(page),
+        "reasons": pack_reasons(page),
         "questions": pack_questions(page.questions, int((~np.isnan(page.scores)).sum())),
         "row_numbers": pack_row_numbers(options.get("rows"), numbers.index),
         "fingerprint": fingerprint([page.clusters.texts, ids, labels]),
     }
-
-
-def _examples(page: Material) -> list[dict[str, list[int]]]:
-    """Return rows that show what each cluster is."""
-    distances = None
-    if page.data is not None:
-        scaled = page.plan is not None and page.plan.scale != "none"
-        moments = page.data.moments
-        distances = center_distances(page.data.matrix, page.codes, moments, scaled=scaled)
-    return cluster_examples(distances, page.scores, page.codes, len(page.clusters), page.shown)
-
-
-def _own_columns(
-    page: Material, values: dict[str, Any] | None, cards: list[dict[str, Any]]
-) -> list[dict[str, Any]]:
-    """Return columns of the user's own table, packed; `values` are those of the data."""
-    if page.original is None:
-        return []
-    everywhere = [] if values is None or page.drawn is not None else values["columns"]
-    clustered = {*page.columns, *(card["name"] for card in cards if card["used"])}
-    return pack_original(page.original, page.unasked, everywhere, clustered)
 
 
 def _pictures(
@@ -332,10 +286,10 @@ def _left_out(original: pd.DataFrame | None, own: list[dict[str, Any]]) -> list[
     ]
 
 
-def _notes(view: View, drawn: Ints | None, shown: Ints, n: int) -> list[str]:
+def _notes(page: Material, view: View) -> list[str]:
     """Return notes on the plots for the reader."""
-    notes = [view.origin]
-    if drawn is not None:
+    notes, shown, n = [view.origin], page.shown, len(page.numbers)
+    if page.drawn is not None:
         notes.append(
             f"The plots and the table of points show {len(shown):,} of {n:,} points: the "
             f"{len(shown) // LOWEST:,} with the lowest scores, and a random sample of the others. "

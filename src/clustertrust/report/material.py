@@ -17,11 +17,13 @@ from clustertrust.reasons import Cut, check_threshold, cut
 from clustertrust.report.contents import (
     ClusterNames,
     Named,
+    check_original,
+    check_unasked,
     read_data,
     read_scores,
     read_votes,
+    sample,
 )
-from clustertrust.report.details import check_original, check_unasked, sample
 from clustertrust.report.profiles import Moments, moments_of
 from clustertrust.report.questions import question_order
 from clustertrust.report.suspects import suspected
@@ -102,6 +104,11 @@ class Material:
     def scores(self) -> Floats:
         """(n,) score of each point."""
         return self.numbers["score"].to_numpy()
+
+    @property
+    def k(self) -> int:
+        """Number of clusters."""
+        return len(self.clusters)
 
     @property
     def columns(self) -> list[str]:
