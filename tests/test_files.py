@@ -177,10 +177,8 @@ def test_the_first_line_can_be_said_to_hold_names_or_not():
         "1.5",
         "2",
     ]
-    assert list(read_table(b"0,1\n3,4\n", format="csv").data.columns) == [
-        "0",
-        "1",
-    ]  # as pandas names columns itself
+    # As pandas names columns itself.
+    assert list(read_table(b"0,1\n3,4\n", format="csv").data.columns) == ["0", "1"]
     ids = read_table(b"007,2\n008,4\n", Reading(header=False, text=("0",)), format="csv").data[0]
     assert ids.tolist() == ["007", "008"]
 

@@ -107,9 +107,8 @@ def test_json_in_a_file_is_what_is_printed(folder, profile):
     ]
     settings = json.loads(run("choose-k", *again).stdout)["settings"]
     assert (settings["null"], settings["missing"], settings["rows_left_out"]) == (False, "mean", 0)
-    assert not {"effort", "level", "n_surrogates"} & set(
-        settings
-    )  # with --no-null they are refused
+    # With --no-null they are refused.
+    assert not {"effort", "level", "n_surrogates"} & set(settings)
     assert (told["rows"], told["n_points"], told["version"]) == (60, 60, clustertrust.__version__)
 
 

@@ -59,6 +59,9 @@ def read_label_vector(
             f"{name} must be one flat sequence of labels, one per point: {error}."
         ) from error
     names = np.asarray(names)
+    if names.dtype.kind in "mM":
+        # As lists these would be numbers of nanoseconds.
+        names = pd.Index(names).astype(str).to_numpy(dtype=object)
     kind = pd.api.types.infer_dtype(names) if names.dtype == object else ""
     _check_label_range(name, names, kind)
     if kind in {"integer", "floating", "mixed-integer-float"}:

@@ -151,11 +151,11 @@ class FittedTable:
         """Return what prepares a table for the model to score; other columns are ignored."""
         plan = self.preparer.plan_
         id, drop = _checked_choice(frame, columns, data)
-        have = [name for name in frame.columns if name not in drop]
+        have = dict.fromkeys(name for name in frame.columns if name not in drop)
         if not self.has_names:
             plan = _by_position(plan, [name for name in have if name != id], data)
         used = [column.name for column in plan.used]
-        _check_lost([name for name in used if name not in have], have, data)
+        _check_lost([name for name in used if name not in have], [*have], data)
         if id is not None and id in used:
             raise ValueError(f"--id {id}: the model was fitted on this column; name another.")
         if id is None and plan.id in have and frame[plan.id].is_unique:
