@@ -291,9 +291,9 @@ def test_text_in_blocks_is_turned_into_numbers_and_predicted_so(tmp_path):
 
 
 LAYOUTS = {
-    "semicolon": (";", "utf-8", "", ["--separator", ";"], "a semicolon separates the fields"),
+    "semicolon": (";", "utf-8", "", ["--separator", ";"], "semicolons between the fields"),
     "utf-16": (",", "utf-16", "", ["--encoding", "utf-16"], "as utf-16 text"),
-    "windows": ("|", "cp1252", "", ["--encoding", "cp1252"], "as cp1252 text; a bar separates"),
+    "windows": ("|", "cp1252", "", ["--encoding", "cp1252"], "as cp1252 text; bars between"),
     "title": (",", "utf-8", "Sales of 2024\n\n", ["--skip-rows", "2"], "2 lines above the names"),
 }
 

@@ -196,10 +196,10 @@ def test_every_option_reaches_the_library(folder, monkeypatch):
         (
             ["x.csv", "--k", "3"],
             2,
-            "'3' must name at least two different numbers, each once and 2 or more",
+            "'3' gives nothing to choose from; give different numbers from 2 on, at least two",
         ),
-        (["x.csv", "--k", "1:4"], 2, "each once and 2 or more"),
-        (["x.csv", "--k", "2,2"], 2, "each once and 2 or more"),
+        (["x.csv", "--k", "1:4"], 2, "give different numbers from 2 on, at least two"),
+        (["x.csv", "--k", "2,2"], 2, "give different numbers from 2 on, at least two"),
         (["x.csv", "--k", "4:2"], 2, "runs from 4 down to 2; write 2:4"),
         (["x.csv", "--k", "two"], 2, "give a range such as 2:12, or 2,3,5"),
         (["x.csv", "--k", "2:3:4"], 2, "give a range such as 2:12"),

@@ -320,7 +320,7 @@ def test_how_the_data_are_read_can_be_said(folder, library):
         assert_array_equal(read_table("s.csv").data["score"], library.scores_)
     told = run("score", "bare.csv", *FAST).stdout
     assert "Read: the first line as a point (--header takes it as names)." in told
-    assert "a semicolon separates the fields" in run("score", "semicolon.csv", *FAST).stdout
+    assert "semicolons between the fields" in run("score", "semicolon.csv", *FAST).stdout
     assert "name one, such as --array a" in run("score", "two.npz", *FAST, code=1).stderr
 
 
