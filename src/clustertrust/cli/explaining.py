@@ -13,7 +13,7 @@ from clustertrust.cli.checks import check_tools
 from clustertrust.cli.points import ROW, Points, name_of
 from clustertrust.cli.reviews import ExplainRequest
 from clustertrust.cli.scored_files import read_scored_points
-from clustertrust.cli.sidecar_plan import as_scored, how_read
+from clustertrust.cli.sidecar_plan import notes_on_columns, read_as_scored
 from clustertrust.cli.terminal import echo
 from clustertrust.cli.writing import read_names
 from clustertrust.columns import COLUMNS
@@ -30,12 +30,12 @@ COMPONENTS = ("stability", "geometry", "persistence", "second_opinions")
 def explain(request: ExplainRequest) -> None:
     """Print why a row scored as it did."""
     check_tools(request.data, request.columns, {})
-    columns = as_scored(request.scores, request.columns)
+    columns = read_as_scored(request.scores, request.columns)
     points, table, _ = read_scored_points(request.scores, request.data, columns)
     position = _position(request.row, points.ids, name_of(request.data))
     table = _with_names(table, read_names(request.names), request.names)
     row = table.iloc[position]
-    lines = [*how_read(request.columns, columns, None), *_in_words(request.row, row)]
+    lines = [*notes_on_columns(request.columns, columns, None), *_in_words(request.row, row)]
     if not points.kept[position]:
         why = "" if points.why is None else f": {points.why[position]}"
         lines.append(f"The row was left out{why}.")
