@@ -34,24 +34,9 @@ from fuzz.damage import change_archive, change_bytes, change_json, change_lines
 # --debug shows tracebacks.
 SKIPPED = ("scheduler", "debug", "help", "version")
 COUNTS = ["-1", "0", "1", "2", "3", "4", "x", "", "1.5", "1e3", "9" * 30, "nan", "2:3", "2,3", "-0"]
-WORDS = [
-    "",
-    "x",
-    "a",
-    "b",
-    "name",
-    "label",
-    "score",
-    "a,b",
-    "nope",
-    "none",
-    " ",
-    "-",
-    "é",
-    "\t",
-    ";",
-]
-WORDS += ["auto", "0", "-1", "\udcff", "{a}", "%s", "../x", "a" * 300, "'", '"', "None", "=1+1"]
+WORDS = ["", "x", "a", "b", "name", "label", "score", "a,b", "nope", "none", " ", "-", "é", "\t"]
+WORDS += [";", "auto", "0", "-1", "\udcff", "{a}", "%s", "../x", "a" * 300, "'", '"', "None"]
+WORDS += ["=1+1"]
 REALS = ["0", "1", "0.5", "-1", "2", "nan", "inf", "x", "", "1e-300", "0,5"]
 PROCESSES = 0.005  # share of lines that run in a process of their own
 
