@@ -19,12 +19,12 @@ from clustertrust._validation.arguments import check_count
 from clustertrust.columns import COLUMNS
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.notes import (
+    Judged,
     is_stable,
-    note_on_cut,
     note_on_noise,
-    note_on_runs,
     note_on_single_points,
     notes_on,
+    notes_on_counts,
 )
 from clustertrust.reasons import NO_STRUCTURE, Cut, above, cut
 
@@ -313,11 +313,11 @@ class Tally:
             self.cut.opening,
             (
                 *note_on_single_points(self.clusters["points"]),
-                *note_on_runs(
-                    self.stable,
-                    int(self.clusters["known stability"].sum()),
-                    not {"known persistence", "known second_opinions"} & set(self.clusters),
+                *notes_on_counts(
+                    Judged(self.stable, int(self.clusters["known stability"].sum())),
+                    Judged(self.cut_off, int(self.clusters["known geometry"].sum())),
+                    len(self.clusters),
+                    self.clusters.columns,
                 ),
-                *note_on_cut(self.cut_off, int(self.clusters["known geometry"].sum())),
             ),
         )
