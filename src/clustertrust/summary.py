@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import pandas as pd
 
-from clustertrust._errors import Message, ParameterError
+from clustertrust._errors import Message, ParameterError, ParameterTypeError
 from clustertrust._types import Floats, Ints
 from clustertrust._validation.arguments import check_count
 from clustertrust.columns import COLUMNS
@@ -154,6 +154,10 @@ def summarize(
 
 def quote(at: Cut, tests: Iterable[Tested], n: int, k: int) -> tuple[str, ...]:
     """Return the verdicts of tests of the same data, each with how it differs from this one."""
+    if not isinstance(tests, Iterable):
+        raise ParameterTypeError(
+            "tests", tests, "must be a list of results of null_reference or choose_k"
+        )
     lines = []
     for test in tests:
         rows = getattr(test, "n_rows", n)
