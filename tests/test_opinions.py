@@ -6,6 +6,7 @@ import pytest
 from extras import extra
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
+from scipy.stats import beta
 from sklearn.base import clone
 from sklearn.cluster import SpectralClustering
 from sklearn.datasets import load_iris, make_blobs
@@ -41,6 +42,22 @@ def test_the_score_is_the_mean_of_its_three_parts(cake):
     table = cake.to_frame()
     assert_array_equal(table["second_opinions"], cake.second_opinions_)
     assert table["second_choice"].isin([0, 1, 2]).all()
+
+
+def test_errors_allow_for_other_opinions(cake):
+    """The posterior of a share, seen in 8 opinions, has a third of the weight."""
+    paper = CAKE(3, **OPTIONS).fit(X)
+    new = X[::5] + 0.05
+    for ours, theirs in ((cake.to_frame(), paper.to_frame()), (cake.judge(new), paper.judge(new))):
+        votes = 8 * ours["second_opinions"]
+        expected = np.hypot(theirs["standard_error"], beta(votes + 1, 9 - votes).std()) / 3
+        assert_allclose(ours["standard_error"], expected, rtol=1e-9)
+
+
+def test_more_runs_are_not_added_for_the_errors_of_opinions():
+    auto = {"n_runs": "auto", "random_state": 0}
+    ours, paper = (CAKE(3, fusion=name, **auto).fit(X) for name in ("combined", "harmonic"))
+    assert ours.n_runs_ <= paper.n_runs_ < 1000
 
 
 def test_opinions_are_shares_of_other_methods_by_a_plain_count():
