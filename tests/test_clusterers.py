@@ -198,9 +198,8 @@ def test_number_of_clusters_is_set_under_its_own_name():
             )
         )
         assert ensemble.n_clusters.max() <= 2
-    own = build_ensemble(
-        BLOBS, KMeans(5, n_init=1), n_runs=2, random_state=0
-    )  # None: its own value stands
+    # None: its own value stands.
+    own = build_ensemble(BLOBS, KMeans(5, n_init=1), n_runs=2, random_state=0)
     assert own.n_clusters.tolist() == [5, 5]
 
 

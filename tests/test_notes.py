@@ -163,3 +163,6 @@ def test_clusters_of_one_point_are_named_in_memory_and_in_blocks():
     table.loc[8, "label"] = -1  # noise
     assert len(summary_of(table, at=Cut(0.45, "given")).notes) == 1
     assert not summary_of(table.assign(suggested=0), at=Cut(0.45, "given")).notes  # given labels
+    table["label"] = np.arange(30)
+    (note,) = summary_of(table, at=Cut(0.45, "given")).notes
+    assert str(note) == "30 of 30 clusters have a single point; try fewer clusters."

@@ -100,6 +100,10 @@ def note_on_single_points(sizes: pd.Series) -> tuple[Message, ...]:
     alone = [label for label, size in sizes.items() if size == 1 and label != -1]
     if not alone:
         return ()
+    n_clusters = sum(label != -1 for label in sizes.index)
+    if len(alone) > n_clusters / 2:
+        text = f"{len(alone)} of {n_clusters} clusters have a single point; try fewer clusters."
+        return (Message(text),)
     shown = ", ".join(map(str, alone[:5])) + ", …" * (len(alone) > 5)
     which = f"Cluster {shown} has" if len(alone) == 1 else f"Clusters {shown} have"
     text = (

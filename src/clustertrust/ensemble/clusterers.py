@@ -368,6 +368,10 @@ def clusterer_of(estimator: Any) -> Clusterer:
     return next((own for own in known if isinstance(estimator, own.kinds)), _GIVEN[-1])
 
 
-def names_by_distance() -> list[str]:
-    """Return the names of the clusterers that take any distance."""
-    return sorted(name for name, own in CLUSTERERS.items() if own.takes_distances)
+def names_by_distance(*, cosine: bool = False) -> list[str]:
+    """Return the names of the clusterers that take any distance, or that take the cosine."""
+    return sorted(
+        name
+        for name, own in CLUSTERERS.items()
+        if own.takes_distances or (cosine and own.takes_directions)
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
@@ -13,6 +14,7 @@ from xml.parsers import expat
 import numpy as np
 import pandas as pd
 
+from clustertrust._errors import Message, literal
 from clustertrust.files.columns import UNNAMED, distinct
 from clustertrust.files.errors import TableError
 from clustertrust.files.layout import titles_above
@@ -47,10 +49,19 @@ def read_sheet(source: Any, reading: Reading, *, engine: str) -> Table:
     names = [f"{UNNAMED}{j}" if pd.isna(name) else str(name) for j, name in first]
     names, renamed = distinct(names)
     frame = cells.iloc[skip + 1 :].set_axis(names, axis=1).reset_index(drop=True)
-    notes = [f"sheet {sheet!r}"] if len(book.sheet_names) > 1 else []
+    notes: list[str | Message] = [*_which_of(book.sheet_names, str(sheet), reading)]
     notes += [renamed] * bool(renamed)
     notes += [f"{skip} line{'s' * (skip > 1)} above the names left out"] if skip else []
     return Table(frame.infer_objects(), notes=tuple(notes))
+
+
+def _which_of(names: Sequence[Any], sheet: str, reading: Reading) -> list[Message]:
+    """Return a note on the sheet that was read, and the option for the others."""
+    others = [str(name) for name in names if name != sheet]
+    if reading.sheet is not None or not others:
+        return []
+    text = f"sheet {sheet!r}, the first of {len(names)} "
+    return [Message(f"{literal(text)}({{sheet=}} reads another)", {"sheet": others[0]})]
 
 
 def _names_at(cells: pd.DataFrame) -> int:
