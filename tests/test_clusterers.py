@@ -18,6 +18,7 @@ from sklearn.cluster import (
     SpectralClustering,
 )
 from sklearn.datasets import load_iris, make_blobs
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 from sklearn.neighbors import kneighbors_graph
@@ -413,6 +414,10 @@ def test_a_failing_run_is_named_or_dropped():
         ({"clusterer": KMeans}, TypeError, "an instance, not a class"),
         ({"clusterer": []}, ValueError, "clusterer=\\[\\] is empty"),
         ({"clusterer": 3}, TypeError, "clusterer=3 must be"),
+        *(
+            ({"clusterer": other}, TypeError, "is not a clusterer; give one, such as 'kmeans'")
+            for other in (LogisticRegression(), StandardScaler(), make_pipeline(StandardScaler()))
+        ),
         (
             {"clusterer": "hdbscan", "n_clusters": 3},
             ValueError,
@@ -421,7 +426,7 @@ def test_a_failing_run_is_named_or_dropped():
         (
             {"clusterer": failing, "n_clusters": 3},
             ValueError,
-            "n_clusters=3 cannot be passed to the function",
+            "n_clusters=3 cannot be passed to the function failing; leave it out",
         ),
         (
             {"vary": {"n_neighbors": [3]}},

@@ -248,7 +248,7 @@ def test_where_the_higher_family_explains_it_no_k_is_recommended(blobs, tmp_path
     profile.report(tmp_path / "k.html")
     page = (tmp_path / "k.html").read_text(encoding="utf-8")
     for evidence in (
-        "Evidence for 1: at no k do the data score clearly higher than ",
+        "Evidence for 1: at none of the numbers compared do the data score clearly higher than ",
         f"Evidence for {profile.strongest}: the most probable of the others, chosen by ",
     ):
         assert f"\n{evidence}" in profile.summary()
@@ -263,6 +263,8 @@ def test_of_many_k_four_are_compared():
     compared = np.isfinite(profile.to_frame()["adjusted"])
     assert compared.sum() == 4
     assert_array_equal(profile.n_clusters[compared], profile.null_test.n_clusters)
+    assert "Compared with data without clusters: 2, 3, 5, 9 (adjusted: " in profile.summary()
+    assert "(adjusted: " not in choose_k(BLOBS, range(2, 4), null=None, **FEW).summary()
 
 
 def test_one_cloud_is_called_structured_no_more_often_than_the_level_allows():
