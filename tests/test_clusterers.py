@@ -18,6 +18,7 @@ from sklearn.cluster import (
     SpectralClustering,
 )
 from sklearn.datasets import load_iris, make_blobs
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 from sklearn.neighbors import kneighbors_graph
@@ -408,45 +409,80 @@ def test_a_failing_run_is_named_or_dropped():
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("settings", "error", "message"),
     [
-        ({"clusterer": []}, "clusterer=\\[\\] is empty"),
-        ({"clusterer": "hdbscan", "n_clusters": 3}, "n_clusters=3 cannot be set: hdbscan"),
-        ({"clusterer": failing, "n_clusters": 3}, "n_clusters=3 cannot be passed to the function"),
-        ({"vary": {"n_neighbors": [3]}}, r"vary\['n_neighbors'\].*none of \['kmeans'\]"),
-        ({"vary": {"tol": []}}, r"vary\['tol'\] is empty"),
-        ({"vary": {"n_clusters": [3, 0]}}, r"vary\['n_clusters'\]\[1\]=0 must be at least 1"),
-        ({"vary": {"n_clusters": [3, 151]}}, "n_clusters=151 is more than the 150 points"),
+        ({"clusterer": KMeans}, TypeError, "an instance, not a class"),
+        ({"clusterer": []}, ValueError, "clusterer=\\[\\] is empty"),
+        ({"clusterer": 3}, TypeError, "clusterer=3 must be"),
+        *(
+            ({"clusterer": other}, TypeError, "is not a clusterer; give one, such as 'kmeans'")
+            for other in (LogisticRegression(), StandardScaler(), make_pipeline(StandardScaler()))
+        ),
+        (
+            {"clusterer": "hdbscan", "n_clusters": 3},
+            ValueError,
+            "n_clusters=3 cannot be set: hdbscan",
+        ),
+        (
+            {"clusterer": failing, "n_clusters": 3},
+            ValueError,
+            "n_clusters=3 cannot be passed to the function failing; leave it out",
+        ),
+        (
+            {"vary": {"n_neighbors": [3]}},
+            ValueError,
+            r"vary\['n_neighbors'\].*none of \['kmeans'\]",
+        ),
+        ({"vary": {"tol": []}}, ValueError, r"vary\['tol'\] is empty"),
+        ({"vary": {"tol": 3}}, TypeError, r"vary\['tol'\]=3 must be a range or a list"),
+        (
+            {"vary": {"n_clusters": [3, 0]}},
+            ValueError,
+            r"vary\['n_clusters'\]\[1\]=0 must be at least 1",
+        ),
+        (
+            {"vary": {"n_clusters": [2.5]}},
+            TypeError,
+            r"vary\['n_clusters'\]\[0\]=2.5 must be an integer",
+        ),
+        (
+            {"vary": {"n_clusters": [3, 151]}},
+            ValueError,
+            "n_clusters=151 is more than the 150 points",
+        ),
         (
             {"n_clusters": 3, "vary": {"n_clusters": range(4, 7)}},
+            ValueError,
             r"n_clusters=3 is not among vary\['n_clusters'\]=\[4, 5, 6\].*leave one of the two out",
         ),
-        ({"resample": 1.5}, "resample=1.5 is not known; give a share between 0 and 1"),
-        ({"resample": "half"}, "resample='half' is not known; give a share between 0 and 1"),
-        ({"resample": 0.001}, "resample=0.001 leaves 0 of 150 points"),
-        ({"resample": 0.1, "n_clusters": 20}, "n_clusters=20 is more than the 15 points"),
-        ({"n_runs": Runs(left_out="predict")}, "left_out='predict' is used only with resample"),
-        ({"n_runs": Runs(left_out="guess"), "resample": 0.5}, "left_out='guess' is not known"),
-        ({"n_runs": Runs(on_failure="ignore")}, "on_failure='ignore' is not known"),
+        ({"vary": [3]}, TypeError, r"vary=\[3\] must be a dict"),
+        ({"resample": 1.5}, ValueError, "resample=1.5 is not known; give a share between 0 and 1"),
+        (
+            {"resample": "half"},
+            ValueError,
+            "resample='half' is not known; give a share between 0 and 1",
+        ),
+        ({"resample": 0.001}, ValueError, "resample=0.001 leaves 0 of 150 points"),
+        (
+            {"resample": 0.1, "n_clusters": 20},
+            ValueError,
+            "n_clusters=20 is more than the 15 points",
+        ),
+        (
+            {"n_runs": Runs(left_out="predict")},
+            ValueError,
+            "left_out='predict' is used only with resample",
+        ),
+        (
+            {"n_runs": Runs(left_out="guess"), "resample": 0.5},
+            ValueError,
+            "left_out='guess' is not known",
+        ),
+        ({"n_runs": Runs(on_failure="ignore")}, ValueError, "on_failure='ignore' is not known"),
     ],
 )
-def test_errors_name_the_argument(settings, message):
-    with pytest.raises(ValueError, match=message):
-        build_ensemble(X, **{"n_runs": 2} | settings)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"clusterer": KMeans}, "an instance, not a class"),
-        ({"clusterer": 3}, "clusterer=3 must be"),
-        ({"vary": {"tol": 3}}, r"vary\['tol'\]=3 must be a range or a list"),
-        ({"vary": {"n_clusters": [2.5]}}, r"vary\['n_clusters'\]\[0\]=2.5 must be an integer"),
-        ({"vary": [3]}, r"vary=\[3\] must be a dict"),
-    ],
-)
-def test_errors_name_the_argument_of_types(settings, message):
-    with pytest.raises(TypeError, match=message):
+def test_errors_name_the_argument(settings, error, message):
+    with pytest.raises(error, match=message):
         build_ensemble(X, **{"n_runs": 2} | settings)
 
 

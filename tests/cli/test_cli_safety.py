@@ -342,6 +342,8 @@ def test_new_files_have_the_permissions_of_any_file_and_links_stay(folder):
         (["score", "one.csv", "-k", "1"], 1, "has 1 row to cluster; there must be at least 2"),
         (["score", "odd.data", "-k", "2"], 2, "Name its format, such as --format csv"),
         (["score", "odd.xls", "--k", "2"], 2, "odd.xls is a spreadsheet; save the sheet as .xlsx"),
+        (["score", "plain.csv", "--clusterer", "k-means"], 2, "Did you mean 'kmeans'?"),
+        (["score", "plain.csv", "-k", "3", "--device", "gpu"], 2, "Did you mean 'cuda'?"),
         (["score", "odd", "-k", "2"], 2, "odd has none of the known suffixes"),
         (["predict", "plain.csv", "iris.csv"], 2, "plain.csv is a table; give MODEL, which"),
         (["predict", "odd.data", "plain.csv"], 1, "was not written by clustertrust"),

@@ -37,7 +37,23 @@ def names_in(table: str) -> list[str]:
     raise LookupError(f"{path} has no table {name}")
 
 
-class TableChoice(click.Choice[str]):
+class NameChoice(click.Choice[str]):
+    """A choice among names; the error for another says which was probably meant."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the name."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            from clustertrust._validation.arguments import nearest_name
+
+            near = nearest_name(str(value), list(self.choices))
+            if near is None:
+                raise
+            self.fail(f"{error.message} Did you mean {near!r}?", param, ctx)
+
+
+class TableChoice(NameChoice):
     """A choice among the names of one of the library's tables, but for a few."""
 
     def __init__(self, table: str, without: Sequence[str] = ()) -> None:
