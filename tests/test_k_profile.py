@@ -217,6 +217,23 @@ def test_the_summary_says_which_signals_count(blobs):
     assert "Each signal alone: separation 5, stability 2. Pl" in fewer.summary()
 
 
+def test_a_range_that_may_end_too_early_is_noted(blobs):
+    """3 of 2 to 5 is the recommendation here, so that it is neither first nor last."""
+    flat, late = [0] * 4, [9, 8, 7, 0]
+    note = "is the {} number tried; a {} one may be more probable."
+    largest, smallest = note.format("largest", "larger"), note.format("smallest", "smaller")
+    assert "number tried" not in blobs.summary()
+    last = made(blobs, separation=flat, likelihood=late, stability=late)
+    assert last.best == 5
+    assert f"5 {largest}" in last.summary()
+    first = made(blobs, separation=flat, likelihood=flat, stability=flat)
+    assert first.best == 2
+    # One cluster is another question.
+    assert "number tried" not in first.summary()
+    from_three = replace(first, n_clusters=np.arange(3, 7), null_test=None)
+    assert f"3 {smallest}" in from_three.summary()
+
+
 def test_where_the_higher_family_explains_it_no_k_is_recommended(blobs, tmp_path):
     wave = np.where(np.arange(20) % 2, 0.03, -0.03)[:, None] + np.full((20, 4), 0.4)
     null_test = replace(

@@ -458,6 +458,8 @@ def test_a_summary_quotes_other_tests_and_where_they_disagree():
     assert "\n  They disagree: " in cake.summary(tests=[doubtful])
     with pytest.raises(ValueError, match="tests=3 has no verdict; give results of null_reference"):
         cake.summary(tests=[3])
+    with pytest.raises(TypeError, match="must be a list of results of null_reference or choose_k"):
+        cake.summary(tests=null)
 
 
 def test_a_summary_and_a_page_quote_a_choice_of_k(tmp_path):

@@ -77,7 +77,7 @@ def save_model(path: str | Path, kept: ModelFile, model: Model) -> None:
         if not can_be_stored(value):
             raise ValueError(
                 f"This model cannot be stored: {name}={value!r} is not a name or plain value. Give "
-                "clusterer, metric and kernel by name, or store only the labels: "
+                "clusterers, metric and kernel by name, or store only the labels: "
                 "cake.ensemble_.save(path)."
             )
     # Given distances are not needed again, except as links: unseen points bring their own.

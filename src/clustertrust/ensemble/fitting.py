@@ -144,9 +144,10 @@ class Method:
         return (key, _params(self.estimator)[key]) if key else (None, 0)
 
     def with_k(self, k: int) -> Method:
-        """Return the method with another number of clusters."""
+        """Return the method with another number of clusters, if it takes one."""
         key, _ = self.k
-        assert key is not None
+        if key is None:
+            return self
         return replace(self, estimator=_with_params(self.estimator, {key: k}))
 
     @property

@@ -355,5 +355,12 @@ class KProfile:
         return [self._members(), *compared, *self._asides()]
 
     def _asides(self) -> list[str]:
-        """Return what was left out."""
-        return [f"Without {name}: {why}." for name, why in self.left_out.items()] + list(self.notes)
+        """Return whether the range of numbers ends too early, and what was left out."""
+        left_out = [f"Without {name}: {why}." for name, why in self.left_out.items()]
+        low, high = self.n_clusters.min(), self.n_clusters.max()
+        ends = []
+        if self.strongest == high > low:
+            ends = [f"{high} is the largest number tried; a larger one may be more probable."]
+        elif self.strongest == low > 2 and high > low:
+            ends = [f"{low} is the smallest number tried; a smaller one may be more probable."]
+        return [*ends, *left_out, *self.notes]
