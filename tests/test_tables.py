@@ -692,6 +692,25 @@ def test_records_and_spreadsheets(folder, suffix):
     assert_allclose(results("p.csv")["score"], expected, atol=1e-9)
 
 
+@pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
+def test_lists_and_records_in_columns_are_texts(folder, suffix):
+    X, _ = clouds()
+    tags = [["red"], ["red", "round"]] * 30
+    X = X.assign(tags=tags, place=[{"x": j} for j in range(60)], label=[f"n{j}" for j in range(60)])
+    path = f"x{suffix}"
+    if suffix == ".jsonl":
+        X.to_json(path, orient="records", lines=True)
+    else:
+        pytest.importorskip("pyarrow")
+        X.to_parquet(path)
+    plan = look(read_table(path).data)
+    assert uses(plan) == {
+        **dict.fromkeys("abc", "number"), "tags": "category", "place": "id", "label": "ignored"
+    }  # fmt: skip
+    run("score", path, *FAST, "--out", "s.csv")
+    assert len(results("s.csv")) == 60
+
+
 def test_sentences_above_a_sheet_are_no_names(folder):
     pytest.importorskip("openpyxl")
     X, _ = clouds(d=5)

@@ -95,8 +95,18 @@ def known_texts(
     missing = MISSING | (more or frozenset()) if more is None or more else frozenset({""})
     if words and not (more and "none" in more):
         missing = missing - {"none"}
-    plain = column.astype(object).map(lambda v: str(v) if isinstance(v, list | dict) else v)
+    plain = as_scalars(column).astype(object)
     return mapped(plain, lambda value: None if _blank(value, missing) else str(value).strip())
+
+
+def as_scalars(column: pd.Series) -> pd.Series:
+    """Return a column with lists, arrays and the like as texts, which can be compared."""
+    if isinstance(column.dtype, pd.ArrowDtype) and column.dtype.type in (list, dict):
+        column = column.astype(object)
+    if not pd.api.types.is_object_dtype(column.dtype):
+        return column
+    is_scalar = pd.api.types.is_scalar
+    return column.map(lambda value: value if is_scalar(value) else str(value))
 
 
 def as_categories(column: pd.Series, na: Iterable[str] | None = None) -> pd.Series:
