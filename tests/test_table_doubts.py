@@ -156,6 +156,9 @@ def test_columns_that_belong_together_are_treated_alike():
     assert (uses["exper"], uses["expersq"], uses["expert"]) == ("ignored", "ignored", "number")
     kept = look(frame, ColumnChoices(keep=("ef_rank",)))
     assert "ef_rank" in kept.features
+    # So it is if another column was decided on.
+    for choices in (ColumnChoices(drop=("a",)), ColumnChoices(drop=("pf_rank",))):
+        assert "ef_rank" not in look(frame, choices).features
 
 
 def test_limits_of_detection_are_numbers():
