@@ -737,6 +737,43 @@ def test_sentences_above_a_sheet_are_no_names(folder):
     assert list(read_table("named.xlsx").data.columns) == ["Unnamed: 0", *"abcde"]
 
 
+def sheet(*rows):
+    frame = pd.DataFrame([*rows])
+    frame.to_excel("x.xlsx", index=False, header=False)
+    return read_table("x.xlsx")
+
+
+def test_names_of_a_sheet_may_take_two_rows(folder):
+    pytest.importorskip("openpyxl")
+    names = [
+        ["Branch", "Sales", None, "Costs", None, "Staff"],
+        [None, "Q1", "Q2", "Q1", "Q2", None],
+    ]
+    values = [[f"b{j}", *np.random.default_rng(j).normal(size=4), j % 7] for j in range(20)]
+    title, gap = ["Branches"], [None]
+    expected = ["Branch", "Sales Q1", "Sales Q2", "Costs Q1", "Costs Q2", "Staff"]
+    for above in ([], [title], [title, gap], [gap, title, gap, gap]):
+        read = sheet(*above, *names, *values)
+        assert list(read.data) == expected
+        assert len(read.data) == 20
+    full = [["Branch", "Q1", "Q2", "Q1", "Q2", "Staff"]]
+    assert list(sheet([None, "Sales", None, "Costs"], *full, *values).data) == expected
+    # A title beside the table is not a part of its names.
+    read = sheet(["by", "region", None, None, None, None, "2024"], *full, *values)
+    assert read.data.columns[0] == "Branch"
+
+
+def test_notes_below_a_sheet_are_left_out_after_an_empty_row(folder):
+    pytest.importorskip("openpyxl")
+    values = [[f"b{j}", j / 4, j % 3] for j in range(20)]
+    gap, notes = [None], [["Source: own", None, None], ["preliminary", None, None]]
+    read = sheet(["who", "a", "b"], *values, gap, *notes)
+    assert read.data["a"].tolist() == [j / 4 for j in range(20)]
+    assert read.notes == ("2 lines below the table left out",)
+    assert len(sheet(["who", "a", "b"], *values, *notes).data) == 22
+    assert len(sheet(["who", "a", "b"], *values, gap, ["b20", 1, 2], *notes).data) == 23
+
+
 def test_no_message_has_a_temporary_name(folder):
     Path("x.csv").write_bytes(b"a,b\n\x00\x01,2\n")
     told = run("score", "x.csv", *FAST, code=1).stderr

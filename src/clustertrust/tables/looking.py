@@ -95,7 +95,7 @@ def look_at(
         is_given=choices.decimal is not None,
     )
     frame = frame.set_axis(names, axis=1)
-    if any(kind == object or isinstance(kind, pd.ArrowDtype) for kind in frame.dtypes):
+    if any(kind.kind == "O" for kind in frame.dtypes):
         frame = frame.apply(as_scalars)
     rows = odd_rows(frame, number_format)
     if rows:
