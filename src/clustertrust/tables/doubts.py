@@ -155,8 +155,9 @@ def _answer(
     most do; so the only column of words at the last place.
     """
     values = {name: frame[name].nunique() for name in seen}
-    last = plan.used[-1].name
-    ends = {last, plan.used[0].name}
+    placed = [c.name for c in plan.columns if c.kind not in ("id", "constant", "empty")]
+    last = placed[-1]
+    ends = {last, placed[0]}
     answers = [n for n in seen if _is_named_as_answer(seen[n], values[n], n in ends)]
     answers += _beside_one_unit(seen, plan, frame)
     words = [column.name for column in plan.used if column.levels and column.name in seen]
@@ -234,8 +235,17 @@ def _many_codes(seen: dict[str, Seen]) -> dict[str, Doubt]:
     """Doubt few integers in most columns of a table, such as alleles."""
     numbers = [column for column in seen.values() if len(column.distinct) > 2]
     coded = [column.plan.name for column in numbers if column.has_few and not column.is_ordered]
+    counts = [name for name in coded if _are_counts(seen[name])]
+    if len(counts) > len(coded) / 2:  # as of species or events
+        coded = [name for name in coded if name not in counts]
     are_most = len(coded) >= max(MANY, len(numbers) / 2)
     return dict.fromkeys(coded, CODES) if are_most else {}
+
+
+def _are_counts(column: Seen) -> bool:
+    """Return whether integers from 0 on are counts, of which none is rarer than those around it."""
+    from_0 = column.distinct[0] == 0 and len(column.distinct) >= FEWEST_MARKS
+    return bool(from_0 and column.is_smooth and not has_valley(column.counts))
 
 
 def _are_kinds(seen: dict[str, Seen], coded: Iterable[str]) -> bool:
