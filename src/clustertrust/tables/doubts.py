@@ -18,6 +18,7 @@ from clustertrust._types import Floats
 from clustertrust.tables.column import ColumnPlan, numbers_of
 from clustertrust.tables.column_doubts import (
     ANSWER,
+    CALENDAR,
     CODES,
     COUNT,
     ID,
@@ -35,7 +36,7 @@ from clustertrust.tables.plan import TablePlan
 from clustertrust.tables.relations import relations
 from clustertrust.tables.repeats import repeated
 from clustertrust.tables.units import MANY, shared_unit
-from clustertrust.tables.values import ENOUGH
+from clustertrust.tables.values import ENOUGH, are_amounts, is_real, known_texts
 from clustertrust.tables.words import (
     ANSWERS_ALONE,
     DATES,
@@ -48,6 +49,8 @@ from clustertrust.tables.words import (
     is_event,
 )
 
+# What few integers may be, if not marks on a scale.
+OF_MARKS = (CODES, IN_A_ROW, CALENDAR)
 # Wider tables hold many columns of one kind, such as genes.
 MOST_COLUMNS = 1000
 # Columns of a table of frequencies.
@@ -89,10 +92,10 @@ def with_doubts(plan: TablePlan, frame: pd.DataFrame) -> TablePlan:
     coded = _many_codes(seen)
     in_one_unit = shared_unit(numbers, columns.numbers)
     doubts = coded | ({} if in_one_unit else _unrelated(seen, plan, together)) | doubts
-    if in_one_unit and not _are_kinds(seen, coded):
-        doubts = {name: doubt for name, doubt in doubts.items() if doubt not in (CODES, IN_A_ROW)}
     marks = _on_one_scale(seen)
-    doubts = {n: doubt for n, doubt in doubts.items() if n not in marks or doubt != CODES}
+    if in_one_unit and not _are_kinds(seen, coded):
+        marks = {*seen}
+    doubts = {n: doubt for n, doubt in doubts.items() if n not in marks or doubt not in OF_MARKS}
     named = any(column.use == "id" and column.reason not in COUNTING for column in plan.columns)
     if named or len(plan.used) > MOST_COUNTED:
         # Then a row is one case.
@@ -107,11 +110,13 @@ def _doubted(column: ColumnPlan, doubt: Doubt | None) -> ColumnPlan:
 
 
 def _seen(column: ColumnPlan, frame: pd.DataFrame, number_format: Any) -> Seen:
-    values = np.empty(0)
-    if column.use == "number":
-        numbers = numbers_of(frame[column.name], column, number_format)
-        values = numbers[np.isfinite(numbers)].astype(np.float64, copy=False)
-    return Seen(column, values)
+    if column.use != "number":
+        return Seen(column, np.empty(0))
+    series = frame[column.name]
+    numbers = numbers_of(series, column, number_format)
+    values = numbers[np.isfinite(numbers)].astype(np.float64, copy=False)
+    is_text = not (is_real(series) or column.kind == "boolean")
+    return Seen(column, values, is_text and are_amounts(known_texts(series, number_format.na)))
 
 
 # Rules about the table
