@@ -13,7 +13,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.spatial.distance import cdist
 from scipy.stats import mannwhitneyu, norm
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.cluster import KMeans
+from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_blobs, make_circles
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.kernel_approximation import Nystroem
@@ -22,7 +24,7 @@ from sklearn.metrics import roc_auc_score, silhouette_samples
 from sklearn.model_selection import PredefinedSplit, cross_val_predict
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import clustertrust
 from clustertrust import Audit, Confidence, audit
@@ -485,14 +487,29 @@ def test_the_better_side_has_the_weight():
     assert_allclose(bad.scores, runs.scores, atol=0.1)
 
 
+class Answers(ClassifierMixin, BaseEstimator):
+    """A classifier with the same answer for every class, or row."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        size = np.size(self.answer) if np.ndim(self.answer) else len(self.classes_)
+        return np.tile(self.answer, (len(X), size // np.size(self.answer)))
+
+
 @pytest.mark.parametrize(
     ("given", "told"),
     [
         ({"pred_probs": np.full((150, 2), 0.5)}, r"shape \(150, 2\).*labels \[0, 1, 2\] need 150"),
         ({"pred_probs": np.full((9, 3), 1 / 3)}, r"shape \(9, 3\)"),
         ({"pred_probs": np.eye(3)[Y] * 0.5}, "row 0 adds up to 0.5, not to 1"),
-        ({"pred_probs": np.eye(3)[Y] * 3 - 1}, r"pred_probs\[0, 0\] is 2"),
-        ({"pred_probs": np.full((150, 3), np.nan)}, r"pred_probs\[0, 0\] is nan"),
+        ({"pred_probs": np.eye(3)[Y] * 3 - 1}, "row 0, column 0 is 2, not from 0 to 1"),
+        ({"pred_probs": np.full((150, 3), np.nan)}, "row 0, column 0 is nan"),
         ({"pred_probs": pd.DataFrame(np.eye(3)[Y], columns=[0, 1, 5])}, "name one column after"),
         ({"pred_probs": [["a"] * 3] * 150}, "pred_probs must be probabilities"),
         (
@@ -502,6 +519,11 @@ def test_the_better_side_has_the_weight():
         ({"classifier": "forest"}, "classifier='forest' must be 'auto'"),
         ({"classifier": KMeans(3)}, "a scikit-learn classifier with predict_proba"),
         ({"classifier": RidgeClassifier()}, "a scikit-learn classifier with predict_proba"),
+        ({"classifier": LogisticRegression}, "a scikit-learn classifier with predict_proba"),
+        ({"classifier": KNeighborsClassifier(200)}, "fails on 120 of the points: ValueError: Exp"),
+        ({"classifier": Answers(np.nan)}, "does not return probabilities: the value in row 0"),
+        ({"classifier": Answers(0.5)}, "row 0 adds up to 1.5, not to 1"),
+        ({"classifier": Answers(np.ones(2))}, r"its shape is \(30, 2\)"),
     ],
 )
 def test_classifiers_that_cannot_vote_are_refused(given, told):
@@ -515,6 +537,29 @@ def test_a_classifier_needs_points():
     P = np.eye(3)[Y]
     found = audit(cdist(X, X), Y, metric="precomputed", pred_probs=P, n_runs=4, random_state=0)
     assert_allclose(found.classifier_margin, 1)
+
+
+def test_labels_of_several_kinds_have_no_order():
+    labels = np.array(["a", 1, 2], dtype=object)[Y]
+    with pytest.raises(ValueError, match="of several kinds, which have no order for the columns"):
+        audit(X, labels, pred_probs=np.eye(3)[Y])
+
+
+def test_a_given_classifier_can_choose_columns_by_name():
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    frame["kind"] = pd.Categorical(np.array(["x", "y"])[np.arange(150) % 2])
+    by_name = make_pipeline(
+        make_column_transformer((StandardScaler(), ["c", "d"]), (OneHotEncoder(), ["kind"])),
+        LogisticRegression(),
+    )
+    found = audit(frame, Y, metric="gower", classifier=by_name, n_runs=4, random_state=0)
+    assert found.classifier == "Pipeline"
+    assert (found.probabilities.argmax(axis=1) == Y).mean() > 0.9
+    numbers = audit(
+        frame[list("abcd")], Y, classifier=LogisticRegression(max_iter=1000), random_state=0
+    )
+    plain = audit(X, Y, classifier=LogisticRegression(max_iter=1000), random_state=0)
+    assert_allclose(numbers.probabilities, plain.probabilities)
 
 
 def test_rows_of_given_probabilities_follow_the_index():
@@ -608,8 +653,13 @@ def test_the_only_point_of_a_label_is_no_issue():
 
 def test_names_of_rows_and_measurements_are_no_labels():
     rows = [f"row {i}" for i in range(len(BLOBS))]
-    with pytest.raises(ValueError, match="300 clusters of one point each; give labels that repeat"):
+    with pytest.raises(ValueError, match="300 clusters of 300 points; give labels that repeat"):
         audit(BLOBS, rows, random_state=0)
+    # A run that leaves some points out could not have as many clusters.
+    with pytest.raises(ValueError, match="9 clusters of 10 points; give labels that repeat"):
+        audit(BLOBS[:10], [*range(9), 8], random_state=0)
+    eight = audit(BLOBS[:10], [*range(8), 7, 7], classifier=None, random_state=0)
+    assert np.isfinite(eight.scores).all()
     with pytest.warns(UserWarning, match="150 of the 150 clusters in labels have fewer than 3"):
         audit(BLOBS, np.arange(300) // 2, classifier=None, n_runs=4, random_state=0)
 
@@ -817,6 +867,13 @@ def test_places_on_the_line_are_those_of_ridge_without_the_point(as_given, some)
     ways = [left_out(alpha) for alpha in PENALTIES * Z.var(axis=0).sum()]
     best = min(ways, key=lambda way: ((y - way) ** 2).sum())
     assert_allclose(places(as_given(Z), is_a), best, atol=1e-8)
+
+
+def test_points_that_are_all_the_same_have_no_line(recwarn):
+    is_a = np.arange(20) < 8
+    assert_allclose(places(np.ones((20, 3)), is_a), np.full(20, 0.0), atol=1.2)
+    contrast(np.ones((20, 3)), np.flatnonzero(is_a), np.flatnonzero(~is_a), 0)
+    assert not recwarn.list
 
 
 def test_the_line_finds_nothing_in_labels_at_random():

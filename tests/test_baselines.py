@@ -218,9 +218,8 @@ def test_errors_found_as_in_the_figure(name):
     X, y = paper_set(name)
     k = len(np.unique(y))
     right = correctness(KMeans(k, n_init=10, random_state=0).fit(X).labels_, y)
-    cake = confidence(
-        X, ensemble_of(name, 0).labels, geometry="centroid"
-    ).scores  # by the means of the clusters
+    # By the means of the clusters.
+    cake = confidence(X, ensemble_of(name, 0).labels, geometry="centroid").scores
     kind = "full" if X.shape[1] <= 5 else "diag"
     mixture = gmm_confidence(X, k, covariance_type=kind, n_init=1, random_state=0)
     found = [
@@ -237,9 +236,8 @@ def test_random_confidence_is_uniform_and_hangs_on_the_seed():
     X = np.zeros((2000, 1))
     scores = random_confidence(X, random_state=3)
     assert scores.shape == (2000,)
-    assert_allclose(
-        np.sort(scores), np.linspace(0, 1, 2000), atol=0.05
-    )  # Kolmogorov's distance, far above chance
+    # Kolmogorov's distance, far above chance.
+    assert_allclose(np.sort(scores), np.linspace(0, 1, 2000), atol=0.05)
     assert_array_equal(random_confidence(X, random_state=3), scores)
     assert (random_confidence(X, random_state=4) != scores).any()
 
@@ -356,9 +354,8 @@ def test_fuzzy_memberships_settle_where_scikit_fuzzy_does(name):
     X, y = paper_set(name)
     k = len(np.unique(y))
     expected = cmeans(X.T, k, 2.0, 1e-10, 2000, init=fuzzy_start(len(X), k, seed=42).T)[1].T
-    assert_allclose(
-        memberships(name), expected, atol=1e-3
-    )  # stopped when no membership moves by 1e-5
+    # Stopped when no membership moves by 1e-5.
+    assert_allclose(memberships(name), expected, atol=1e-3)
     assert_allclose(
         fuzzy_memberships(X, k, tol=1e-11, max_iter=2000, random_state=42), expected, atol=1e-7
     )
@@ -481,9 +478,8 @@ def test_rank_average_is_the_mean_of_percentage_ranks():
     expected = np.mean([pd.Series(signal).rank(pct=True) for signal in signals], axis=0)
     assert_allclose(rank_average(signals), expected)
     assert np.isnan(rank_average(signals)[:3]).all()
-    assert_allclose(
-        rank_average([np.exp(signals[2]), *signals[:2]]), expected
-    )  # scales do not matter
+    # Scales do not matter.
+    assert_allclose(rank_average([np.exp(signals[2]), *signals[:2]]), expected)
 
 
 # Errors

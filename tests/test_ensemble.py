@@ -263,9 +263,8 @@ def test_random_state_object():
     assert same(first, second)
     state = np.random.RandomState(0)
     assert same(build_ensemble(X, n_clusters=4, n_runs=3, random_state=state), first)
-    assert not same(
-        build_ensemble(X, n_clusters=4, n_runs=3, random_state=state), first
-    )  # it moves on
+    # It moves on.
+    assert not same(build_ensemble(X, n_clusters=4, n_runs=3, random_state=state), first)
 
 
 def test_the_same_runs_for_any_n_jobs():

@@ -37,9 +37,8 @@ pl = extra("polars")
 @pytest.mark.filterwarnings("ignore:n_clusters is not given")  # as the checks leave it
 @parametrize_with_checks([CAKE(random_state=0)])
 def test_scikit_learn_check(estimator, check, monkeypatch):
-    monkeypatch.setenv(
-        "SCIPY_ARRAY_API", "1"
-    )  # the array API check, with NumPy arrays, asks for no more than this
+    # The array API check, with NumPy arrays, asks for no more than this.
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
     try:
         check(estimator)
     except SkipTest as skipped:
@@ -79,9 +78,8 @@ def test_attributes():
         assert getattr(cake, name).shape == (n,)
     assert np.ptp(cake.scores_) > 0.3
     assert cake.votes_.shape == (n, k)
-    assert_allclose(
-        cake.votes_.sum(axis=1), 1.0
-    )  # every run has k clusters, so that each has a partner
+    # Every run has k clusters, so that each has a partner.
+    assert_allclose(cake.votes_.sum(axis=1), 1.0)
     assert_array_equal(cake.labels_, cake.votes_.argmax(axis=1))
     assert_array_equal(cake.consensus_strength_, cake.votes_.max(axis=1))
     assert (cake.rival_ != cake.labels_).all()

@@ -31,6 +31,13 @@ def test_everything_else_is_a_cluster(label):
     assert (Ensemble.from_labels([[label, label, "z"]]).labels >= 0).all()
 
 
+@pytest.mark.parametrize("kind", [pd.Series, np.asarray, pd.Index])
+def test_dates_keep_their_names(kind):
+    days = kind(pd.to_datetime(["2020-01-01", "2021-06-01", "2020-01-01", "2021-06-01"]))
+    names = Ensemble.from_labels([days, days]).label_names[0]
+    assert names.tolist() == ["2020-01-01", "2021-06-01"]
+
+
 def test_what_was_taken_as_noise_is_counted_and_said():
     with pytest.warns(
         UserWarning, match=r"40 of 120 points have no score: .*label '-1' \(40 times"

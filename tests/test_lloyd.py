@@ -240,20 +240,20 @@ def plain_run(X, middle, start, block):
             return labels, centers + middle
 
 
-@pytest.mark.parametrize(("few", "part"), [(0, 8 * _numba.TILE), (4096, 4096)])
+@pytest.mark.parametrize("few", [0, 4096])
 @pytest.mark.parametrize("offset", [0.0, 1e7])
 @pytest.mark.parametrize(("n", "d", "k"), [(1500, 3, 6), (2500, 9, 12), (1100, 1, 4)])
 def test_points_that_are_not_compared_again_would_keep_their_label(
-    n, d, k, offset, few, part, monkeypatch
+    n, d, k, offset, few, monkeypatch
 ):
-    # In step, sums are added up by part; runs one by one add all points in order.
+    # In step and then run by run, or run by run from the start
     monkeypatch.setattr(lloyd, "FEW_POINTS", few)
     # To the bit: a single point with another label would move all centres after it.
     X = offset + np.random.default_rng(d).normal(size=(n, d)).round(2 if offset else 9)
     data = lloyd.prepare_data(X)
     start = data.X[np.random.default_rng(1).permutation(n)[: 3 * k].reshape(3, k)]
     for r, run in lloyd._Batch(data, start, Team(1), 0.0).run(300, 0.0):
-        labels, centers = plain_run(X, data.middle, start[r], part)
+        labels, centers = plain_run(X, data.middle, start[r], 8 * _numba.TILE)
         assert run.n_iter > 9
         assert_array_equal(run.labels, labels)
         assert_array_equal(run.centers, centers)
@@ -344,17 +344,48 @@ def test_steps_of_k_means_plus_plus_equal_plain_ones():
 )
 def test_runs_on_few_points_equal_those_in_step_to_the_bit(X, name, monkeypatch):
     found = {}
-    for most in (0, starts.FEW_POINTS):
+    # All steps together, or up to the first or a later one, or none
+    for most, settled in [(0, 0), (0, 1), (0, 1 / 64), (starts.FEW_POINTS, 0)]:
         monkeypatch.setattr(starts, "FEW_POINTS", most)
         monkeypatch.setattr(lloyd, "FEW_POINTS", most)
+        monkeypatch.setattr(lloyd, "_SETTLED", settled)
         for k in (1, 2, 9):
             runs = build_ensemble(X, name, n_clusters=k, n_runs=6, random_state=3, n_jobs=2).runs
             found.setdefault(k, []).append(runs)
-    for in_step, one_by_one in found.values():
-        for one, other in zip(in_step, one_by_one, strict=True):
-            assert_array_equal(one.labels, other.labels)
-            assert_array_equal(one.centers, other.centers)
-            assert (one.objective, one.iterations) == (other.objective, other.iterations)
+    for in_step, *others in found.values():
+        for one, *same in zip(in_step, *others, strict=True):
+            for other in same:
+                assert_array_equal(one.labels, other.labels)
+                assert_array_equal(one.centers, other.centers)
+                assert (one.objective, one.iterations) == (other.objective, other.iterations)
+
+
+def test_a_run_that_empties_a_cluster_by_itself_begins_anew(monkeypatch):
+    # Between far groups a centre loses its points to others in the second step or later.
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(scale=0.2, size=(60, 1)) + at for at in (0, 1, 5, 9, 10)])
+    data = lloyd.prepare_data(X)
+    start = rng.uniform(-9, 20, size=(400, 6, 1))
+    emptied, found = [], []
+    finish = lloyd._Batch._finish
+
+    def watched(self, active, *limits):
+        ends = finish(self, active, *limits)
+        emptied.extend(active[~ends])
+        return ends
+
+    monkeypatch.setattr(lloyd, "FEW_POINTS", 0)
+    monkeypatch.setattr(lloyd._Batch, "_finish", watched)
+    for settled in (0, 1):
+        monkeypatch.setattr(lloyd, "_SETTLED", settled)
+        found.append(dict(lloyd._Batch(data, start, Team(1), 0.0).run(300, 0.0)))
+    assert emptied
+    in_step, by_itself = found
+    for r in range(400):
+        assert (in_step[r] is None) == (by_itself[r] is None)
+        if in_step[r] is not None:
+            assert_array_equal(in_step[r].labels, by_itself[r].labels)
+            assert_array_equal(in_step[r].centers, by_itself[r].centers)
 
 
 def test_whole_runs_equal_plain_ones():
@@ -368,8 +399,14 @@ def test_whole_runs_equal_plain_ones():
     for kernel in (_numba, _numpy):
         sums, counts = np.zeros(start.shape), np.zeros(start.shape[:2], dtype=np.int64)
         labels, steps = np.full((4, 300), -1, dtype=np.int32), np.zeros(4, dtype=np.int64)
-        centers, moved = start - data.middle, (data.middle, sums, counts)
-        kernel.lloyd(data.points, moved, 1.0, (0, 3), (5, 1e-3), (centers, labels, steps))
+        centers, ending = start - data.middle, np.zeros(4, dtype=bool)
+        at_last = (np.full((4, 300), -1, dtype=np.float32), start.copy(), np.zeros((4, 5)))
+        runs = (centers, labels, sums, counts, steps, ending, at_last)
+        # Up to the middle of the runs, and on from there
+        for most, chosen in [(2, [0, 1]), (5, [3, 0, 2, 1])]:
+            ending[:] = False
+            known = (data.middle, 1.0)
+            kernel.lloyd(data.points, known, 2, (most, 1e-3), np.array(chosen), runs)
         chosen, unsure = np.full((2, 7), 11), np.zeros(2, dtype=bool)
         kernel.plus_plus(X, data.middle, data.squares, uniform, chosen, unsure)
         results.append((labels, steps, counts, chosen, unsure, sums, centers))

@@ -200,6 +200,12 @@ def test_a_search_takes_other_frames(kind):
     )
 
 
+def test_one_column_needs_no_list():
+    frame = shop()
+    plan = TablePreparer(drop="age", na="-9").fit(frame).plan_
+    assert plan == TablePreparer(drop=["age"], na=["-9"]).fit(frame).plan_
+
+
 def test_an_edited_plan_is_given_back():
     frame = shop()
     plan = TablePreparer(drop=["age"]).fit(frame).plan_

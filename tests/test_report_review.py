@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from browsing import download
+from command import run
 from scipy.stats import norm
 from sklearn.datasets import load_iris, make_blobs
 from unpacking import unpack
@@ -460,15 +461,6 @@ def test_rows_are_those_of_the_file_of_scores(visit, tmp_path):
 
 def test_from_the_page_to_the_decision(visit, folder):
     """What the page downloads is what `clustertrust decide` reads, row by row."""
-    from click.testing import CliRunner
-
-    from clustertrust.cli import cli
-
-    def run(*words):
-        done = CliRunner().invoke(cli, list(words))
-        assert done.exit_code == 0, done.output
-        return done.stdout
-
     X, truth = make_blobs(240, centers=[[0, 0], [4, 0], [2, 3]], random_state=0)
     table = pd.DataFrame(X, columns=["x", "y"]).assign(who=[f"p{i}" for i in range(240)])
     table.loc[7, "x"] = np.nan  # a row that is left out: places in files and pages differ
@@ -490,8 +482,8 @@ def test_from_the_page_to_the_decision(visit, folder):
     answers = pd.read_csv("answers.csv")
     assert dict(zip(answers["row"], answers["answer"] == "right", strict=True)) == right
     assert max(right) > 7
-    told = run("decide", "scores.csv", "answers.csv", "--risk", "0.2", "--out", "kept.csv")
-    assert "100 answers used" in told
+    done = run("decide", "scores.csv", "answers.csv", "--risk", "0.2", "--out", "kept.csv")
+    assert "100 answers used" in done.stdout
     kept = pd.read_csv("kept.csv")
     at = kept["who"].str[1:].astype(int).to_numpy()
     wrong = scores.loc[at, "label"].map(names).to_numpy() != truth[at]

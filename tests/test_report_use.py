@@ -115,6 +115,19 @@ def test_shares_of_categories():
     assert_allclose(outside, [[0, 1], [2 / 3, 1 / 3]])
 
 
+def test_a_column_of_yes_and_no_sets_a_cluster_apart_once():
+    member = pd.Series(["yes", "no"]).repeat(20).to_numpy()
+    X = pd.DataFrame({"member": (member == "yes") * 1.0, "age": np.arange(40.0) % 7})
+    table = pd.DataFrame({"label": (member == "yes") * 1, "score": 0.5})
+    own = pd.DataFrame({"member": member, "age": X["age"]})
+    profiles = build_report(table, X, original=own)["profiles"]
+    assert [name for name, *_ in profiles["columns"][0]] == ["age"]
+    assert sorted(entry[:3] for entry in profiles["categories"][1]) == [
+        ["member", "no", 0.0],
+        ["member", "yes", 1.0],
+    ]
+
+
 def test_a_chosen_cluster_has_a_profile(visit, used, flowers):
     cake, file = used
     page = visit(file)

@@ -855,7 +855,7 @@ def test_the_answer_goes_with_most_other_columns():
     risks = {name: rng.normal(size=n) + chd69 for name in ("chol", "sbp", "bmi")}
     flags = {name: rng.integers(0, 2, n) for name in ("smoker", "left_handed", "sex")}
     frame = pd.DataFrame({**risks, "chd69": chd69, **flags, "z": rng.normal(size=n)})
-    assert doubts_of(frame) == {"chd69": "possibly the known answer, and used like the others"}
+    assert doubts_of(frame) == {"chd69": "possibly the known answer, yet clustered like the others"}
     shuffled = frame.assign(chd69=rng.permutation(chd69))  # then no column goes with others
     assert doubts_of(shuffled) == {}
     assert set(doubts_of(frame.assign(died=flags["sex"]))) == {

@@ -647,7 +647,7 @@ def test_a_semicolon_wins_over_commas_inside_amounts(folder):
     X, _ = clouds()
     X["a"] = [f"${30_000 + 1_000 * a:,.0f}" for a in X["a"]]
     X.to_csv("x.csv", index=False, sep=";")
-    assert "a semicolon separates the fields" in run("score", "x.csv", *FAST).stdout
+    assert "semicolons between the fields" in run("score", "x.csv", *FAST).stdout
 
 
 def test_a_missing_category_is_said_to_take_shares(folder):
@@ -726,6 +726,14 @@ def test_lists_and_records_in_columns_are_texts(folder, suffix):
     }  # fmt: skip
     run("score", path, *FAST, "--out", "s.csv")
     assert len(results("s.csv")) == 60
+
+
+def test_an_error_about_columns_says_how_the_file_was_read(folder):
+    text = "word;wort\n" + "".join(f"a{j};b{j}\n" for j in range(30))
+    Path("x.csv").write_text(text)
+    told = run("score", "x.csv", *FAST, code=1).stderr
+    assert "There is no column left to cluster (word: another text in every row; wort" in told
+    assert "Read: semicolons between the fields." in told
 
 
 def test_sentences_above_a_sheet_are_no_names(folder):
@@ -830,7 +838,7 @@ def test_dates_with_points_stay_dates_beside_decimal_commas(folder, typed):
         out = run("score", data, *FAST, *typed, "--scale", "standard", "--model", "m").stdout
         assert "Clustered: 2 of 3 columns (price, sold)." in out
         assert "Not clustered: day, dates or times." in out
-        assert ("a comma comes before the decimals" in out) == (not typed)
+        assert ("decimal commas" in out) == (not typed)
         means.append(read_about("m")["preparation"]["means"])
     sold = [1000 * (3 + k) + 100 + i for i, k in enumerate(which)]
     assert_allclose(means, [[X["a"].round(2).mean(), np.mean(sold)]] * 2)

@@ -221,9 +221,8 @@ def test_how_loose_the_false_stability_bound_is():
 
 def test_expected_number_of_false_positives_by_simulation():
     n, phi, k, R = 500, 0.2, 3, 10
-    c = stabilities(draw([1 / k] * k, (400 * 100, R), 3)).reshape(
-        400, 100
-    )  # 400 data sets with 100 noise points
+    # 400 data sets with 100 noise points.
+    c = stabilities(draw([1 / k] * k, (400 * 100, R), 3)).reshape(400, 100)
     for tau in (0.4, 0.5, 0.6, 0.8):
         found = (c > tau).sum(axis=1).mean()
         for form in TAILS:

@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.cluster import DBSCAN, KMeans
 from sklearn.decomposition import PCA
+from sklearn.linear_model import LogisticRegression
 from sklearn.random_projection import GaussianRandomProjection
 
 from clustertrust import Ensemble, ParameterError, audit, topics
@@ -123,6 +124,11 @@ def test_refits_follow_the_parts_of_the_model():
     model.umap_model = None
     with pytest.raises(ParameterError, match="no part that takes a seed"):
         topics.refit(model, EMBEDDINGS)
+    model.hdbscan_model = LogisticRegression()  # as BERTopic takes it, with classes
+    with pytest.raises(ParameterError, match="no hdbscan_model that clusters"):
+        topics.refit(model, EMBEDDINGS)
+    with pytest.raises(ParameterError, match="n_runs=1 must be at least 2"):
+        topics.refit(StandIn(GIVEN), EMBEDDINGS, n_runs=1)
 
 
 @pytest.mark.parametrize(
@@ -132,6 +138,7 @@ def test_refits_follow_the_parts_of_the_model():
         ({"topic_model": StandIn(np.zeros(160, int))}, "fewer than two topics"),
         ({"docs": DOCS[:-1]}, "docs has 159 rows and the topic model 160 documents"),
         ({"embeddings": EMBEDDINGS[1:]}, "embeddings has 159 rows"),
+        ({"embeddings": None}, "embeddings=None is missing; give those of the documents"),
         ({"topics": ["a"] * 160}, "topics=.* has no list of integers"),
     ],
 )

@@ -107,9 +107,8 @@ def test_json_in_a_file_is_what_is_printed(folder, profile):
     ]
     settings = json.loads(run("choose-k", *again).stdout)["settings"]
     assert (settings["null"], settings["missing"], settings["rows_left_out"]) == (False, "mean", 0)
-    assert not {"effort", "level", "n_surrogates"} & set(
-        settings
-    )  # with --no-null they are refused
+    # With --no-null they are refused.
+    assert not {"effort", "level", "n_surrogates"} & set(settings)
     assert (told["rows"], told["n_points"], told["version"]) == (60, 60, clustertrust.__version__)
 
 
@@ -208,10 +207,10 @@ def test_every_option_reaches_the_library(folder, monkeypatch):
         (
             ["x.csv", "--k", "3"],
             2,
-            "'3' must name at least two different numbers, each once and 2 or more",
+            "'3' gives nothing to choose from; give different numbers from 2 on, at least two",
         ),
-        (["x.csv", "--k", "1:4"], 2, "each once and 2 or more"),
-        (["x.csv", "--k", "2,2"], 2, "each once and 2 or more"),
+        (["x.csv", "--k", "1:4"], 2, "give different numbers from 2 on, at least two"),
+        (["x.csv", "--k", "2,2"], 2, "give different numbers from 2 on, at least two"),
         (["x.csv", "--k", "4:2"], 2, "runs from 4 down to 2; write 2:4"),
         (["x.csv", "--k", "two"], 2, "give a range such as 2:12, or 2,3,5"),
         (["x.csv", "--k", "2:3:4"], 2, "give a range such as 2:12"),

@@ -208,8 +208,21 @@ def test_the_command_takes_probabilities(folder, library):
     expected = audited(library.labels_, pred_probs=shares)
     assert_array_equal(read_table("s.csv").data["score"], expected.scores)
     assert "takes the place of classifiers" in run(*typed, "--classifier", "auto", code=2).stderr
+    # Files that hold names need no --header, and an array has the sorted order of the labels.
+    shares.rename(columns=str)[["1", "0", "2"]].to_parquet("P.parquet")
+    np.save("P.npy", shares.to_numpy())
+    for other in ("P.parquet", "P.npy"):
+        run(*typed[:-1], other, "--out", "s.csv")
+        assert_array_equal(read_table("s.csv").data["score"], expected.scores)
+    (shares / 2).to_csv("P.csv", index=False)
+    assert "--pred-probs: row 0 adds up to 0.5, not to 1" in run(*typed, code=1).stderr
     shares[:9].to_csv("P.csv", index=False)
-    assert "must be a table with 150 rows" in run(*typed, code=1).stderr
+    assert "P.csv has 9 rows and the data have 150" in run(*typed, code=1).stderr
+    named = shares.assign(id=np.arange(150).astype(str)[::-1])
+    named.to_csv("P.csv", index=False)
+    pd.read_csv("plain.csv").assign(id=np.arange(150).astype(str)).to_csv("named.csv", index=False)
+    typed[1] = "named.csv"
+    assert "P.csv names row 0 '149', and the data '0'" in run(*typed, "--id", "id", code=1).stderr
 
 
 def test_the_librarys_defaults_of_an_audit_are_the_commands(folder):
@@ -321,7 +334,7 @@ def test_how_the_data_are_read_can_be_said(folder, library):
         assert_array_equal(read_table("s.csv").data["score"], library.scores_)
     told = run("score", "bare.csv", *FAST).stdout
     assert "Read: the first line as a point (--header takes it as names)." in told
-    assert "a semicolon separates the fields" in run("score", "semicolon.csv", *FAST).stdout
+    assert "semicolons between the fields" in run("score", "semicolon.csv", *FAST).stdout
     assert "name one, such as --array a" in run("score", "two.npz", *FAST, code=1).stderr
 
 
@@ -374,18 +387,14 @@ def test_rows_may_be_named_by_a_column_called_like_a_result(folder, taken):
     assert pd.read_csv("only.csv").columns[0] == f"{taken}_input"
     # Whatever reads the scores finds the rows by their names again.
     for more in ([], ["--id", taken]):
-        assert (
-            f"Row {IDS[3]}: cluster"
-            in run("explain", "taken.csv", "only.csv", IDS[3], *more).stdout
-        )
+        told = run("explain", "taken.csv", "only.csv", IDS[3], *more).stdout
+        assert f"Row {IDS[3]}: cluster" in told
     run("ask", "taken.csv", "all.csv", "--n", "5", "--out", "questions.csv")
     asked = pd.read_csv("questions.csv")
     assert set(asked[f"{taken}_input"]) <= set(IDS)
     assert asked.columns.is_unique
-    assert (
-        "there is no such column; did you mean"
-        in run("explain", "taken.csv", "only.csv", IDS[3], "--id", f"{taken}s", code=1).stderr
-    )
+    told = run("explain", "taken.csv", "only.csv", IDS[3], "--id", f"{taken}s", code=1).stderr
+    assert "there is no such column; did you mean" in told
 
 
 def test_a_question_mark_is_a_missing_value(folder):
@@ -399,10 +408,8 @@ def test_a_question_mark_is_a_missing_value(folder):
 def test_missing_values_are_counted(holes):
     told = run("score", "holes.csv", *FAST, "--id", "flower").stdout
     assert "Missing values: sepal_width 2, petal_width 1; they take the column's mean" in told
-    assert (
-        "choose one"
-        in run("score", "holes.csv", *FAST, "--impute", "mean", "--drop-missing", code=2).stderr
-    )
+    told = run("score", "holes.csv", *FAST, "--impute", "mean", "--drop-missing", code=2).stderr
+    assert "choose one" in told
 
 
 def test_missing_values_become_the_mean(holes):

@@ -59,6 +59,9 @@ def read_label_vector(
             f"{name} must be one flat sequence of labels, one per point: {error}."
         ) from error
     names = np.asarray(names)
+    if names.dtype.kind in "mM":
+        # As lists these would be numbers of nanoseconds.
+        names = pd.Index(names).astype(str).to_numpy(dtype=object)
     kind = pd.api.types.infer_dtype(names) if names.dtype == object else ""
     _check_label_range(name, names, kind)
     if kind in {"integer", "floating", "mixed-integer-float"}:
@@ -67,7 +70,7 @@ def read_label_vector(
         fractional = names[~np.isfinite(names) | (names != np.floor(names))]
         if fractional.size:
             raise ValueError(
-                f"{name} contains {fractional[0]!r}, which is not a label; labels are "
+                f"{name} contains {fractional[0].item()!r}, which is not a label; labels are "
                 "integers, text or categories."
             )
         names = names.astype(np.int64)

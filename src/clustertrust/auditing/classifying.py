@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_classifier
 
-from clustertrust._errors import InputError, ParameterError
+from clustertrust._errors import InputError, ParameterError, literal
 from clustertrust._parallel import count_threads, map_blocks
 from clustertrust._types import Array, Floats, Ints
 from clustertrust._validation.arguments import check_floats
@@ -33,7 +33,8 @@ def check_classifier(classifier: Any, pred_probs: Any) -> None:
             "and {pred_probs} both give probabilities",
             "leave one of the two out",
         )
-    if not hasattr(classifier, "predict_proba") or not is_classifier(classifier):
+    is_made = not isinstance(classifier, type)
+    if not (is_made and hasattr(classifier, "predict_proba") and is_classifier(classifier)):
         raise ParameterError(
             "classifier",
             classifier,
@@ -48,7 +49,13 @@ def check_probabilities(X: Any, pred_probs: Any, n: int, names: Array) -> Floats
     The columns of an array are those of the sorted names, as in cleanlab; those of a frame have
     the names themselves.
     """
-    ordered = sorted(names.tolist())
+    try:
+        ordered = sorted(names.tolist())
+    except TypeError as error:
+        raise InputError(
+            "labels are of several kinds, which have no order for the columns of {pred_probs}; "
+            "make all of them text."
+        ) from error
     place = {name: column for column, name in enumerate(ordered)}
     pred_probs = in_order_of(X, pred_probs, "pred_probs")
     if is_frame(pred_probs):
@@ -56,31 +63,32 @@ def check_probabilities(X: Any, pred_probs: Any, n: int, names: Array) -> Floats
         columns = [str(name) for name in pred_probs.columns]
         if sorted(columns) != sorted(str(name) for name in ordered):
             raise InputError(
-                f"pred_probs has the columns {columns} and the labels are {ordered}; name one "
-                "column after each label, or give an array with the columns in this order."
+                f"{{pred_probs}} has the columns {literal(columns)} and the labels are "
+                f"{literal(ordered)}; name one column after each label, or give an array with the "
+                "columns in this order."
             )
         place = {name: columns.index(str(name)) for name in ordered}
     P = check_floats("pred_probs", pred_probs, "probabilities, one row per point")
     if P.shape != (n, len(ordered)):
         raise InputError(
-            f"pred_probs has shape {P.shape}; {n} points with the labels {ordered} need {n} rows "
-            f"and {len(ordered)} columns, one for each label in sorted order."
+            f"{{pred_probs}} has shape {P.shape}; {n} points with the labels {literal(ordered)} "
+            f"need {n} rows and {len(ordered)} columns, one for each label in sorted order."
         )
+    flaw = _flaw(P)
+    if flaw:
+        raise InputError(f"{{pred_probs}}: {flaw}; give probabilities, as predict_proba does.")
+    return P[:, [place[name] for name in names.tolist()]]
+
+
+def _flaw(P: Floats) -> str:
+    """Return what is wrong with probabilities (n, k), rows of which add up to 1; else nothing."""
     bad = np.argwhere(~((P >= 0) & (P <= 1 + ROUNDING)))
     if bad.size:
         row, column = bad[0].tolist()
-        raise InputError(
-            f"pred_probs[{row}, {column}] is {P[row, column]}; give probabilities from 0 to 1, as "
-            "predict_proba does."
-        )
+        return f"the value in row {row}, column {column} is {P[row, column]:.4g}, not from 0 to 1"
     total = P.sum(axis=1)
     off = np.flatnonzero(np.abs(total - 1) > ROUNDING)
-    if off.size:
-        raise InputError(
-            f"pred_probs: row {off[0]} adds up to {total[off[0]]:.4g}, not to 1; give the "
-            "probabilities of all labels, such as those of predict_proba."
-        )
-    return P[:, [place[name] for name in names.tolist()]]
+    return f"row {off[0]} adds up to {total[off[0]]:.4g}, not to 1" if off.size else ""
 
 
 def folds_of(labels: Ints, seed: int) -> Ints:
@@ -113,11 +121,14 @@ def cross_validate(
         train, to = parts[part]
         rng = np.random.default_rng([seed, part])
         make = makers[which]
-        model = _given(classifier, rng) if make is None else make(_state(rng))
-        if make is not None:
+        if make is None:
+            classes, shares = _by_given(classifier, rng, X, labels, train, to)
+        else:
+            model = make(_state(rng))
             train = np.sort(rng.permutation(train)[: model.most_rows(X, k)])
-        model = model.fit(X[train], labels[train])
-        by_classifier[which][np.ix_(to, model.classes_)] = model.predict_proba(X[to])
+            model = model.fit(X[train], labels[train])
+            classes, shares = model.classes_, model.predict_proba(X[to])
+        by_classifier[which][np.ix_(to, classes)] = shares
 
     # Our own alone: others may not tolerate several threads. Each model is fitted and asked by one
     # thread, since trees that share threads add up their votes, and round, in any order.
@@ -127,10 +138,36 @@ def cross_validate(
     return by_classifier
 
 
-def _given(classifier: Any, rng: np.random.Generator) -> Any:
-    """Return a copy of a given classifier, with a seed from `rng` if it is random."""
-    model = clone(classifier)
-    return model.set_params(**dict.fromkeys(seed_parameters(model), _state(rng)))
+def _by_given(
+    classifier: Any, rng: np.random.Generator, X: Any, labels: Ints, train: Ints, to: Ints
+) -> tuple[Ints, Floats]:
+    """Return the classes, and their probabilities for the rows `to`, by a user's classifier.
+
+    It is copied, with a seed from `rng` if it is random. Raise if it fails, or returns something
+    else than probabilities.
+    """
+    try:
+        model = clone(classifier)
+        model.set_params(**dict.fromkeys(seed_parameters(model), _state(rng)))
+        model = model.fit(_rows(X, train), labels[train])
+        classes = np.asarray(model.classes_)
+        shares = np.asarray(model.predict_proba(_rows(X, to)), dtype=np.float64)
+    except Exception as error:
+        problem = f"fails on {len(train)} of the points: {type(error).__name__}: {error}"
+        remedy = "give one that can be fitted to them, or {classifier=None}"
+        raise ParameterError("classifier", classifier, literal(problem), remedy) from error
+    flaw = (
+        _flaw(shares) if shares.shape == (len(to), len(classes)) else f"its shape is {shares.shape}"
+    )
+    if flaw:
+        problem = f"does not return probabilities: {flaw}"
+        remedy = "give another, or your own probabilities as {pred_probs}"
+        raise ParameterError("classifier", classifier, problem, remedy)
+    return classes, shares
+
+
+def _rows(X: Any, rows: Ints) -> Any:
+    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 
 
 def _state(rng: np.random.Generator) -> int:

@@ -19,6 +19,9 @@ from clustertrust.notes import note_on_noise
 
 # Points of a cluster that a verdict needs; on fewer it is unclear
 FEWEST = 3
+# Clusters for each point: with more, runs that leave some points out would have fewer points than
+# clusters.
+MOST_CLUSTERS = 0.8
 # Clusters from which on labels may be names of rows, or measurements
 MANY = 20
 # Labels with several spellings that a warning names
@@ -64,10 +67,10 @@ def read_labelling(X: Any, labels: Any) -> Labelling:
     sizes = np.bincount(codes[codes >= 0], minlength=len(names)).tolist()
     _warn_of_spellings(names, sizes)
     few = sum(size < FEWEST for size in sizes)
-    if max(sizes) == 1 and len(names) > MANY:
+    if len(names) > MOST_CLUSTERS * sum(sizes):
         raise InputError(
-            f"labels has {len(names)} clusters of one point each; give labels that repeat, not "
-            "names of the rows."
+            f"labels has {len(names)} clusters of {sum(sizes)} points; give labels that repeat, "
+            "not names of the rows."
         )
     if few > len(names) / 2 and len(names) > MANY:
         warn_user(

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from clustertrust._devices import resolve_device, to_host
 from clustertrust._errors import ParameterError
 from clustertrust._types import Array, Bools, Floats
 from clustertrust._validation.arguments import MOST, check_count, warn_user
-from clustertrust._validation.frames import is_dask
+from clustertrust._validation.frames import is_dask, is_frame
 from clustertrust.auditing.classifying import (
     AUTO,
     check_classifier,
@@ -95,6 +96,7 @@ def audit(
         It is cross-validated on five random folds, with about as many points of each label in
         each. "auto": for points with coordinates extra trees, logistic regression, and logistic
         regression of the nearness to 100 of the points; none for distances, graphs and tables with
+        categories. A classifier of yours gets the rows of a frame as a frame, and may encode its
         categories. None: runs and geometry alone.
     pred_probs : (n, k) array or frame, optional
         Your own probabilities of the labels, from a model that has not seen the point, in place of
@@ -149,7 +151,7 @@ def audit(
     if pred_probs is not None:
         opinions = [check_probabilities(X, pred_probs, len(labelling.labels), labelling.names)]
     points = scoring.check_points(X, len(labelling.labels))
-    is_used = pred_probs is not None or _takes_classifier(classifier, scoring)
+    is_used = pred_probs is not None or _takes_classifier(X, classifier, scoring)
     recipe = recipe_of(clusterer, labelling.k, scoring, verbose)
     _, seeds = draw_seeds(random_state, n_runs)
     by_kind: dict[bool, list[int]] = {True: [], False: []}
@@ -162,7 +164,10 @@ def audit(
     runs = [next(made[is_clustered]) for is_clustered in clusters]
     codes, k = labelling.labels, labelling.k
     if is_used and not opinions:
-        opinions = cross_validate(points, codes, k, classifier, seeds[0], scoring.compute.n_jobs)
+        # A classifier of the user's may choose columns by name.
+        by_name = is_frame(X) and not isinstance(classifier, str) and not sparse.issparse(points)
+        rows = X if by_name else points
+        opinions = cross_validate(rows, codes, k, classifier, seeds[0], scoring.compute.n_jobs)
     plain = points if has_plain_points(scoring) else None
     # The rules of verdicts were chosen with the trees alone, the first.
     first = opinions[0] if opinions else None
@@ -180,13 +185,17 @@ def audit(
     )
 
 
-def _takes_classifier(classifier: Any, scoring: Scoring) -> bool:
-    """Return whether a classifier is fitted; raise for one where points have no coordinates."""
-    geometry = scoring.geometry
-    has_points = not geometry.is_precomputed and not geometry.used_metric.is_coordinate_free
+def _takes_classifier(X: Any, classifier: Any, scoring: Scoring) -> bool:
+    """Return whether a classifier is fitted; raise for one where points have no coordinates.
+
+    The default ones need numbers; one of the user's may encode the categories of a frame.
+    """
+    geometry, is_default = scoring.geometry, isinstance(classifier, str)
+    has_numbers = not geometry.used_metric.is_coordinate_free
+    has_points = not geometry.is_precomputed and (has_numbers or (is_frame(X) and not is_default))
     if classifier is None or has_points:
         return classifier is not None
-    if isinstance(classifier, str):
+    if is_default:
         return False
     raise ParameterError(
         "classifier",

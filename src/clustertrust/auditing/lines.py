@@ -134,7 +134,7 @@ def _by_ridge(variances: Floats, U: Floats, is_a: Bools) -> Floats:
     """Return `places` by the eigenvalues and eigenvectors of the points' products."""
     y = np.where(is_a, 1.0, -1.0)
     variances = np.maximum(variances, 0.0)
-    unit = max(variances.sum() / len(y), np.finfo(float).tiny)
+    unit = float(variances.sum()) / len(y) or 1.0
     projected = U.T @ (y - y.mean())
     least, best = np.inf, y
     for penalty in unit * PENALTIES:

@@ -53,7 +53,7 @@ def ask_questions(request: AskRequest) -> None:
     for line in how_read(request.columns, columns, points):
         echo(line, err=request.to_stdout)
     drawn = int(questions.drawn.sum())
-    out = request.paths.get("--out", "the table")
+    out = request.paths.get("--out", "QUESTIONS.csv")
     files = " ".join(map(quote, (request.scores, *request.answers, str(out))))
     echo(
         f"{len(table)} questions about {name_of(request.data)}: {drawn} drawn at random, "

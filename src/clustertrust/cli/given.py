@@ -12,7 +12,7 @@ from clustertrust.cli.options import AUDITING, NOT_AUDITING
 from clustertrust.cli.points import Points
 from clustertrust.cli.printing import is_interactive
 from clustertrust.cli.request import AuditRequest, ScoreRequest
-from clustertrust.files import Reading, read_table
+from clustertrust.files import FORMATS, Reading, format_of, read_table
 
 
 def score_given(request: ScoreRequest, points: Points, graph: Any) -> Confidence:
@@ -46,33 +46,18 @@ def _classifier(request: ScoreRequest, points: Points) -> dict[str, Any]:
         return {}
     if request.pred_probs is None:
         return {"classifier": None if request.classifier == "none" else request.classifier}
-    table = read_table(request.pred_probs, Reading(header=True)).data
-    if not isinstance(table, pd.DataFrame) or len(table) != len(points.kept):
-        raise ValueError(
-            f"{request.pred_probs} must be a table with {len(points.kept)} rows, as the data have; "
-            "it holds one column for each label."
-        )
-    return {"pred_probs": table[points.kept].reset_index(drop=True)}
+    # Labels may be numbers, and names of columns then look like values.
+    kind = FORMATS[format_of(request.pred_probs)]
+    header = True if "header" in kind.options else None
+    shares = _read_rows(request.pred_probs, request.columns.id, points, header)
+    # A file of an array has no names: its columns are in the order of the labels.
+    has_names = kind not in (FORMATS["npy"], FORMATS["npz"])
+    return {"pred_probs": shares if has_names else shares.to_numpy()}
 
 
 def _read_partitions(path: str, id: str | None, points: Points) -> pd.DataFrame:
     """Read partitions of the used points: one column per run, and perhaps one of row names."""
-    runs = read_table(path, Reading(text=() if id is None else (id,))).data
-    if not isinstance(runs, pd.DataFrame):
-        raise ValueError(f"{path} holds a sparse matrix; give a table with one column per run.")
-    if len(runs) != len(points.kept):
-        raise ValueError(
-            f"{path} has {len(runs)} rows and the data have {len(points.kept)}; partitions label "
-            "the same rows in the same order."
-        )
-    if id is not None and id in runs:
-        names = runs.pop(id).map(str).to_numpy()
-        differ = np.flatnonzero(names != points.ids.map(str).to_numpy())
-        if differ.size:
-            raise ValueError(
-                f"{path} names row {differ[0]} {names[differ[0]]!r}, and the data "
-                f"{points.ids[differ[0]]!r}; partitions label the same rows in the same order."
-            )
+    runs = _read_rows(path, id, points)
     if runs.shape[1] == 0:
         raise ValueError(f"{path} has no column of labels besides the names of the rows.")
     distinct = [name for name in runs if len(runs) > 2 and runs[name].nunique() == len(runs)]
@@ -81,4 +66,30 @@ def _read_partitions(path: str, id: str | None, points: Points) -> pd.DataFrame:
             f"{path}: the column {str(distinct[0])!r} has a different value in every row, so it is "
             "not a partition. Remove it from the file, or name the rows by it with --id."
         )
-    return runs[points.kept].reset_index(drop=True)
+    return runs
+
+
+def _read_rows(
+    path: str, id: str | None, points: Points, header: bool | None = None
+) -> pd.DataFrame:
+    """Read a table about the rows of the data, and return what it says of those that are used.
+
+    A column that names the rows is compared with the names in the data, and left out.
+    """
+    table = read_table(path, Reading(text=() if id is None else (id,), header=header)).data
+    if not isinstance(table, pd.DataFrame):
+        raise ValueError(f"{path} holds a sparse matrix; give a table.")
+    if len(table) != len(points.kept):
+        raise ValueError(
+            f"{path} has {len(table)} rows and the data have {len(points.kept)}; give the same "
+            "rows in the same order."
+        )
+    if id is not None and id in table:
+        names = table.pop(id).map(str).to_numpy()
+        differ = np.flatnonzero(names != points.ids.map(str).to_numpy())
+        if differ.size:
+            raise ValueError(
+                f"{path} names row {differ[0]} {names[differ[0]]!r}, and the data "
+                f"{points.ids[differ[0]]!r}; give the same rows in the same order."
+            )
+    return table[points.kept].reset_index(drop=True)

@@ -36,7 +36,7 @@ from clustertrust.files.reading import Append
 from clustertrust.files.sources import Block, FileSource, Source
 from clustertrust.files.tables import append_table, fits_in_memory
 from clustertrust.files.text_sources import CsvSource
-from clustertrust.model_files import StoredModel, about_columns, save_model
+from clustertrust.model_files import ModelFile, about_columns, save_model
 from clustertrust.scoring.settings import Settings
 from clustertrust.streaming.passes import BlockReader, SampledRows, reader_of
 from clustertrust.streaming.stream import fit_stream
@@ -101,8 +101,9 @@ def score_large(request: ScoreRequest, source: FileSource) -> None:
             }
             if "--model" in drafts:
                 about = about_columns(passes.n_features, passes.columns, preparer.to_json())
-                made = (CAKE(**params).get_params(), streamed.built.sample.X, streamed.model)
-                save_model(drafts["--model"], StoredModel(*made, scored, about))
+                all_params = CAKE(**params).get_params()
+                file = ModelFile(all_params, about, streamed.built.sample.X, scored)
+                save_model(drafts["--model"], file, streamed.model)
             shown = replace(scored, frame=pd.DataFrame(index=points.ids))
             write_shown(drafts, shown, points, request, settings)
     summary = with_options(tally.summary())

@@ -51,12 +51,18 @@ def by_feature(X: Array) -> Array:
     return out
 
 
-def tile_parts(tiles: int) -> list[tuple[int, int]]:
-    """Cut range(tiles) into parts, one thread's work each: a function of the points alone.
+def part_size(tiles: int) -> int:
+    """Return how many of so many tiles make a part of the points, one thread's work.
 
-    What is added up part by part has the same bits for any number of threads.
+    A function of the points alone: what is added up part by part has the same bits for any number
+    of threads.
     """
-    size = max(_PART, -(-tiles // _PARTS))
+    return max(_PART, -(-tiles // _PARTS))
+
+
+def tile_parts(tiles: int) -> list[tuple[int, int]]:
+    """Cut range(tiles) into parts."""
+    size = part_size(tiles)
     return [(low, min(low + size, tiles)) for low in range(0, tiles, size)]
 
 

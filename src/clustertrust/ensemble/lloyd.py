@@ -20,14 +20,17 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from clustertrust._parallel import Team
-from clustertrust._types import Array, Floats, Ints
+from clustertrust._types import Array, Bools, Floats, Ints
 from clustertrust.distances.metrics import is_name
-from clustertrust.distances.tiles import tile_parts
+from clustertrust.distances.tiles import part_size, tile_parts
 from clustertrust.ensemble.starts import RUNS, Starts
 from clustertrust.kernels import backend
 
-# Up to so many points runs are computed one by one: all that they need stays in the cache.
+# Up to so many points each run takes all steps by itself: what it needs stays in the cache.
 FEW_POINTS = 4096
+# Up to so many it does once no more than this share of them changes in a step: steps are so short
+# by then that threads would mostly wait for each other.
+_MANY_POINTS, _SETTLED = 2**18, 1 / 64
 # Bytes for what clusters gain and lose, by part of the points.
 _MOVES = 2**26
 # Of all norms together: beyond these they are scaled, so that squares stay within float32.
@@ -132,17 +135,17 @@ class PreparedData:
                         yield batch[r], run
 
     def nearest(self, centers: Floats) -> Ints:
-        """Return the nearest of `centers` (k, d) for each point, the first on ties."""
-        labels = np.full((1, len(self.X)), -1, dtype=np.int32)
-        k = len(centers)
-        counts, changed = np.zeros((1, 1, k), dtype=np.int64), np.zeros((1, 1), dtype=np.int64)
+        """Return the nearest of centers (A, k, d) for each point, (A, n), the first on ties."""
+        A, k, _ = centers.shape
+        labels = np.full((A, len(self.X)), -1, dtype=np.int32)
+        counts, changed = np.zeros((1, A, k), dtype=np.int64), np.zeros((1, A), dtype=np.int64)
         # Without the sums of their features
-        moved = (self.middle, np.zeros((1, 1, k, 0)), counts, changed)
-        drift = np.zeros((1, k), dtype=np.float32)
-        runs = (np.arange(1), *self.lay_out_centers(centers[None]), drift)
+        moved = (self.middle, np.zeros((1, A, k, 0)), counts, changed)
+        drift = np.zeros((A, k), dtype=np.float32)
+        runs = (np.arange(A), *self.lay_out_centers(centers), drift)
         known = (labels, np.full(labels.shape, -1, dtype=np.float32))
         backend().assign(self.points, runs, np.array([[0, len(self.tiles)]]), known, moved)
-        return np.asarray(labels[0])
+        return labels
 
     def lay_out_centers(self, centers: Floats) -> tuple[Array, Array, Array, Floats]:
         """Return centres (A, k, d) as the kernel takes them, with half squares and norms."""
@@ -161,65 +164,80 @@ class PreparedData:
 
 
 class _Batch:
-    """Runs of the same k from given starts, in step."""
+    """Runs of the same k from given starts."""
 
     def __init__(self, data: PreparedData, start: Floats, team: Team, seconds: float) -> None:
         self.data, self.team = data, team
-        # Where points are, and what is added up, is minus the middle.
-        self.centers = start - data.middle
         R, k, d = start.shape
+        # Where points are, and what is added up, is minus the middle.
+        self.start = start - data.middle
+        self.centers = self.start.copy()
         self.labels = team.full((R, len(data.X)), -1, np.int32)
         self.sums, self.counts = np.zeros((R, k, d)), np.zeros((R, k), dtype=np.int64)
         self.seconds = np.full(R, seconds)
+        # Steps taken, and whether a run lacks but the labels of its last centres.
+        self.steps, self.ending = np.zeros(R, dtype=np.int64), np.zeros(R, dtype=bool)
         # How far centres have drifted, and up to which drift a label is sure to hold.
         self.placed, self.drift = start.copy(), np.zeros((R, k))
         self.until = team.full(self.labels.shape, -1, np.float32)
 
     def run(self, max_iter: int, tol: float) -> Iterator[tuple[int, Fitted | None]]:
-        """Yield each run when it ends: by Lloyd's steps, with the stopping rule of `KMeans`."""
-        steps = np.zeros(len(self.centers), dtype=np.int64)
-        active = np.arange(len(self.centers))
-        if len(self.data.X) <= FEW_POINTS:
-            self._run_each(max_iter, tol, steps)
-            for r in active[steps > 0]:
-                yield int(r), self._result(r, int(steps[r]))
-            active, steps = active[steps == 0], np.zeros_like(steps)
-        # Runs that lack but the labels of their last centres.
-        moved_last = np.zeros(len(steps), dtype=bool)
+        """Yield each run when it ends: by Lloyd's steps, with the stopping rule of `KMeans`.
+
+        In step at first, so that a block of points is read once for all runs; then each by itself.
+        """
+        active, n = np.arange(len(self.steps)), len(self.data.X)
+        may_settle, settled = n <= _MANY_POINTS, n <= FEW_POINTS
         while active.size:
             began = time.perf_counter()
-            changed = self._assign(active)
-            ends = moved_last[active]
-            moving, changes = active[~ends], changed[~ends]
-            if moving.size:
-                steps[moving] += 1
-                centers = self._means(moving)
-                shift = ((centers - self.centers[moving]) ** 2).sum(axis=(1, 2))
-                self.centers[moving] = centers
-                near = (shift <= tol) | (steps[moving] >= max_iter)
-                moved_last[moving] = near & (changes > 0)
-                ends[~ends] = changes == 0
+            if settled:
+                ends = self._finish(active, max_iter, tol)
+                may_settle = settled = False
+            else:
+                changes = self._assign(active)
+                ends = self._move(active, changes > 0, max_iter, tol)
+                settled = may_settle and changes.mean() <= _SETTLED * n
             self.seconds[active] += (time.perf_counter() - began) / len(active)
             for r in active[ends]:
-                yield int(r), self._result(r, int(steps[r]))
+                yield int(r), self._result(r)
             active = active[~ends]
 
-    def _run_each(self, max_iter: int, tol: float, steps: Ints) -> None:
-        """Take all steps of each run by itself; none of one that leaves a cluster empty."""
-        data, start = self.data, self.centers.copy()
-        part = (0, len(data.tiles))
-        began = time.perf_counter()
+    def _finish(self, active: Ints, max_iter: int, tol: float) -> Bools:
+        """Take the steps that are left, each run by itself; return which of them are at their end.
 
-        def work(some: slice) -> None:
-            moved = (data.middle, self.sums[some], self.counts[some])
-            runs = (self.centers[some], self.labels[some], steps[some])
-            backend().lloyd(data.points, moved, data.scale, part, (max_iter, tol), runs)
+        The others left a cluster empty, and are at their start again.
+        """
+        data = self.data
+        known = (data.middle, data.scale)
+        limits = (max_iter, tol)
+        at_last = (self.until, self.placed, self.drift)
+        runs = (self.centers, self.labels, self.sums, self.counts, self.steps, self.ending, at_last)
+        size = part_size(len(data.tiles))
 
-        self.team.run(work, [slice(low, low + RUNS) for low in range(0, len(steps), RUNS)])
-        self.seconds += (time.perf_counter() - began) / len(steps)
-        empty = steps < 0
-        self.centers[empty], self.labels[empty], steps[empty] = start[empty], -1, 0
-        self.sums[empty], self.counts[empty] = 0, 0
+        def work(some: Ints) -> None:
+            backend().lloyd(data.points, known, size, limits, some, runs)
+
+        each = RUNS if len(data.X) <= FEW_POINTS else 1
+        self.team.run(work, [active[low : low + each] for low in range(0, len(active), each)])
+        empty = active[self.steps[active] < 0]
+        self.centers[empty], self.placed[empty] = self.start[empty], self.start[empty] + data.middle
+        self.labels[empty] = self.until[empty] = -1
+        for state in (self.sums, self.counts, self.steps, self.ending, self.drift):
+            state[empty] = 0
+        return ~np.isin(active, empty)
+
+    def _move(self, active: Ints, changed: Bools, max_iter: int, tol: float) -> Bools:
+        """Move centres to the means of their points; return which of the runs are at their end."""
+        ends = self.ending[active]
+        moving, changed = active[~ends], changed[~ends]
+        if moving.size:
+            self.steps[moving] += 1
+            centers = self._means(moving)
+            shift = ((centers - self.centers[moving]) ** 2).sum(axis=(1, 2))
+            self.centers[moving] = centers
+            self.ending[moving] = ((shift <= tol) | (self.steps[moving] >= max_iter)) & changed
+            ends[~ends] = ~changed
+        return ends
 
     def _assign(self, active: Ints) -> Ints:
         """Label the points in the active runs, update sums, and return how many labels changed."""
@@ -299,7 +317,7 @@ class _Batch:
         self.team.run(work, self.data.rows())
         return out
 
-    def _result(self, r: int, n_iter: int) -> Fitted | None:
+    def _result(self, r: int) -> Fitted | None:
         if not self.counts[r].all():
             return None
         centers, total = self.centers[r], self.data.squares
@@ -308,7 +326,8 @@ class _Batch:
         if inertia < _CANCELLED * total:
             inertia = self._squares(r).sum()
         placed = centers + self.data.middle
-        return Fitted(self.labels[r], placed, float(inertia), n_iter, float(self.seconds[r]))
+        n_iter, seconds = int(self.steps[r]), float(self.seconds[r])
+        return Fitted(self.labels[r], placed, float(inertia), n_iter, seconds)
 
 
 def prepare_data(X: Any, centers: Floats | None = None, threads: int = 1) -> PreparedData | None:

@@ -94,7 +94,7 @@ def _warn_of_coordinates(methods: tuple[Method, ...], metric: Metric) -> None:
         if by_points and getattr(method.estimator, "metric", None) != metric.name:
             text = "clusters by coordinates; only the silhouettes use {metric=}. "
             values = {"clusterer": method.name, "metric": metric.given}
-            others = f"{names_by_distance()} cluster by the metric too."
+            others = f"{names_by_distance(cosine=metric.is_cosine)} cluster by the metric too."
             warn_user(Message(text + others, values, "clusterer"))
 
 

@@ -143,9 +143,13 @@ def known_format(path: str | Path) -> str | None:
 
 
 def suffixes(able: str | None = None) -> str:
-    """List all suffixes for a message, or those of formats that have `able`, such as "append"."""
+    """List suffixes for a message, or those of formats that have `able`, such as "append".
+
+    Those of compressed text are left out, so that the list fits a line.
+    """
     kinds = [kind for kind in FORMATS.values() if able is None or getattr(kind, able) is not None]
-    return ", ".join(suffix for kind in kinds for suffix in kind.suffixes)
+    listed = [suffix for kind in kinds for suffix in kind.suffixes]
+    return ", ".join(suffix for suffix in listed if suffix.count(".") == 1)
 
 
 def need(format: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
@@ -13,6 +14,7 @@ from xml.parsers import expat
 import numpy as np
 import pandas as pd
 
+from clustertrust._errors import Message, literal
 from clustertrust._types import Array
 from clustertrust.files.columns import UNNAMED, distinct
 from clustertrust.files.errors import TableError
@@ -51,11 +53,20 @@ def read_sheet(source: Any, reading: Reading, *, engine: str) -> Table:
         [name for name, is_there in zip(names, there, strict=True) if is_there]
     )
     frame = cells.iloc[skip + 1 : end, there].set_axis(names, axis=1).reset_index(drop=True)
-    notes = [f"sheet {sheet!r}"] if len(book.sheet_names) > 1 else []
+    notes: list[str | Message] = [*_which_of(book.sheet_names, str(sheet), reading)]
     notes += [renamed] * bool(renamed)
     for count, place in ((skip, "above the names"), (len(cells) - end, "below the table")):
         notes += [f"{count} line{'s' * (count > 1)} {place} left out"] * bool(count)
     return Table(frame.infer_objects(), notes=tuple(notes))
+
+
+def _which_of(names: Sequence[Any], sheet: str, reading: Reading) -> list[Message]:
+    """Return a note on the sheet that was read, and the option for the others."""
+    others = [str(name) for name in names if name != sheet]
+    if reading.sheet is not None or not others:
+        return []
+    text = f"sheet {sheet!r}, the first of {len(names)} "
+    return [Message(f"{literal(text)}({{sheet=}} reads another)", {"sheet": others[0]})]
 
 
 def _names_of(cells: pd.DataFrame, skip: int | None) -> tuple[list[str], int]:

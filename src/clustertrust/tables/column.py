@@ -125,9 +125,11 @@ def numbers_of(series: pd.Series, column: ColumnPlan, number_format: Any) -> NDA
 
 def warn_of_unread(series: pd.Series, column: ColumnPlan, number_format: Any) -> None:
     """Warn of texts that a column of numbers cannot read: they would pass for missing values."""
-    texts = known_texts(series, number_format.na)
     read = numbers_of(series, replace(column, missing=()), replace(number_format, na=None))
-    unread = texts[np.isnan(read)].dropna()
+    absent = np.isnan(read)
+    if not absent.any():
+        return
+    unread = known_texts(series[absent], number_format.na).dropna()
     if unread.empty:
         return
     no_yes = " and ".join(map(repr, column.levels))

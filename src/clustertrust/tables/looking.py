@@ -280,10 +280,10 @@ def _problems(
             problems.append(Problem(Message(f"{{use=}}{literal(problem)}", {"use": column.name})))
     if problems:
         return problems
-    if not plan.used and len(names) == 1 and " " in names[0].strip():
+    if not plan.used and len(names) == 1 and set(" ,;\t|") & set(names[0].strip()):
         text = Message(
-            "If it has several, put commas or tabs between them, and quotes around values that "
-            "hold blanks."
+            "If it has several, put commas or tabs between them, or name what separates them with "
+            "{separator}; put quotes around values that hold it."
         )
         return [Problem(text.after(f"The table was read as one column, {names[0]!r}. "))]
     if not plan.used:

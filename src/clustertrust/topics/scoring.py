@@ -11,6 +11,7 @@ from sklearn.decomposition import PCA, TruncatedSVD
 
 from clustertrust._errors import InputError, ParameterError
 from clustertrust._types import Array, Floats, Ints
+from clustertrust._validation.arguments import check_count
 from clustertrust._validation.points import check_matrix
 from clustertrust.auditing import audit
 from clustertrust.distances.metrics import unit_rows
@@ -73,7 +74,7 @@ def score(
     0
     """
     codes = _topics_of(topic_model, topics)
-    X = check_matrix(embeddings)
+    X = _check_embeddings(embeddings)
     for name, size in (("docs", len(docs)), ("embeddings", X.shape[0])):
         if size != len(codes):
             raise InputError(
@@ -100,6 +101,17 @@ def directions(X: Any) -> Floats:
     reduce = TruncatedSVD if hasattr(rows, "toarray") else PCA
     reduced = reduce(COMPONENTS, random_state=0).fit_transform(rows)
     return np.asarray(reduced, dtype=np.float64)
+
+
+def _check_embeddings(embeddings: Any) -> Any:
+    if embeddings is None:
+        raise ParameterError(
+            "embeddings",
+            None,
+            "is missing",
+            "give those of the documents: topic_model.embedding_model.embed(docs) makes them",
+        )
+    return check_matrix(embeddings)
 
 
 def _topics_of(topic_model: Any, topics: Any) -> Ints:
@@ -169,14 +181,15 @@ def refit(topic_model: Any, embeddings: Any, *, n_runs: int = 5, random_state: i
     >>> refit(SimpleNamespace(**steps), embeddings, n_runs=4).n_clusters.tolist()
     [3, 3, 3, 3]
     """
-    X = check_matrix(embeddings)
+    X = _check_embeddings(embeddings)
+    n_runs = check_count("n_runs", n_runs, at_least=2)
     parts = [getattr(topic_model, name, None) for name in ("umap_model", "hdbscan_model")]
-    if parts[1] is None:
+    if not hasattr(parts[1], "fit_predict"):
         raise ParameterError(
             "topic_model",
             type(topic_model).__name__,
-            "has no hdbscan_model",
-            "give the fitted BERTopic, or an object with umap_model and hdbscan_model",
+            "has no hdbscan_model that clusters",
+            "give a fitted BERTopic that has one, or an object with umap_model and hdbscan_model",
         )
     if not any(part is not None and _seeds(part) for part in parts):
         raise ParameterError(

@@ -157,39 +157,48 @@ def _place(own, middle, scale, by, drifted):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def take_steps(sets, known, limits, of_run, runs, held, scratch):  # type: ignore[no-untyped-def]
+def take_steps(sets, known, limits, which, runs, held, scratch):  # type: ignore[no-untyped-def]
     X, tiles, flat, lengths_of_points = sets
     middles, scales, tolerances = known
-    part = (0, tiles.shape[1])
-    centers, labels, until, sums, counts, steps = runs
-    active, rows, halves, lengths, placed, drift, gained, entered, changed, path, moves = held
-    by = (active, rows, halves, lengths, placed, drift)
-    R, k, d = centers.shape
-    for r in range(R):
+    most_steps, size = limits
+    centers, labels, sums, counts, steps, ending, (until, before, paths) = runs
+    chosen, of_run = which
+    by, (path, moves), (gained, of_part, entered, changed) = held
+    active, placed = by[0], by[4]
+    n_tiles, k, d = tiles.shape[1], centers.shape[1], centers.shape[2]
+    for r in chosen:
         own, sizes, total, b = centers[r], counts[r], sums[r], of_run[r]
         points = (X[b], tiles[b], flat[b], lengths_of_points[b])
         middle, scale = middles[b], scales[b]
         active[0] = r
-        ends = False
+        ends = ending[r]
         for c in range(k):
-            path[c] = 0.0
+            path[c] = paths[r, c]
             for f in range(d):
-                placed[0, c, f] = own[c, f] + middle[f]
+                placed[0, c, f] = before[r, c, f]
         while True:
             _place(own, middle, scale, by, (path, moves))
             changed[0] = 0
             for c in range(k):
                 entered[0, c] = 0
                 for f in range(d):
-                    gained[0, c, f] = 0.0
-            moved_by = (middle, gained, entered, changed)
-            assign_tiles(points, by, part, (labels, until), moved_by, scratch)
+                    gained[c, f] = 0.0
+            for low in range(0, n_tiles, size):
+                for c in range(k):
+                    for f in range(d):
+                        of_part[0, c, f] = 0.0
+                part = (low, low + size if low + size < n_tiles else n_tiles)
+                moved_by = (middle, of_part, entered, changed)
+                assign_tiles(points, by, part, (labels, until), moved_by, scratch)
+                for c in range(k):
+                    for f in range(d):
+                        gained[c, f] += of_part[0, c, f]
             is_full = True
             for c in range(k):
                 sizes[c] += entered[0, c]
                 is_full &= sizes[c] > 0
                 for f in range(d):
-                    total[c, f] += gained[0, c, f]
+                    total[c, f] += gained[c, f]
             if ends:
                 break
             steps[r] += 1
@@ -205,50 +214,49 @@ def take_steps(sets, known, limits, of_run, runs, held, scratch):  # type: ignor
                     own[c, f] = mean
             if changed[0] == 0:
                 break
-            ends = shift <= tolerances[b] or steps[r] >= limits
+            ends = shift <= tolerances[b] or steps[r] >= most_steps
 
 
 def lloyd(
     points: tuple[Any, Any, Any],
-    moved: tuple[Floats, Floats, Ints],
-    scale: float,
-    part: tuple[int, int],
+    known: tuple[Floats, float],
+    size: int,
     limits: tuple[int, float],
-    runs: tuple[Floats, Ints, Ints],
+    chosen: Ints,
+    runs: tuple[Any, ...],
 ) -> None:
-    """Lloyd's steps of each run up to its end.
+    """Lloyd's steps of the chosen runs up to their ends, from wherever they are.
 
-    `moved`: the middle (d,), sums (R, k, d) and counts (R, k) of clusters; `limits`: most steps,
-    and the shift of centres that ends a run; `runs`: centres (R, k, d) minus the middle, labels
-    (R, n), and steps (R,), -1 where a cluster was left empty. `part` is all tiles: points are added
-    up in order. O(n R k d) a step, less when few labels are in question.
+    `known`: the middle (d,) and the scale; `size`: the tiles of a part of the points, which are
+    added up by part as in `assign`; `limits`: most steps, and the shift of centres that ends a run.
+    `runs`, all of them: centres (R, k, d) minus the middle, labels (R, n), sums (R, k, d) and
+    counts (R, k) of clusters, steps (R,), -1 where a cluster was left empty, and whether they lack
+    but the labels of their last centres (R,); and of the last step, up to which drift a label holds
+    (R, n), where centres were (R, k, d), and how far they had drifted (R, k). O(n k d) a step, less
+    when few labels are in question.
     """
     X, tiles, lengths = points
-    (middle, sums, counts), (centers, labels, steps) = moved, runs
-    held, scratch = step_scratch(centers.shape[1:], tiles)
-    until = np.full(labels.shape, -1, dtype=np.float32)
+    middle, scale = known
+    centers = runs[0]
     sets = (X[None], tiles[None], tiles.reshape(1, -1), lengths[None])
-    known = (middle[None], np.array([scale]), np.array([limits[1]]))
+    one = (middle[None], np.array([scale]), np.array([limits[1]]))
     of_run = np.zeros(len(centers), dtype=np.int64)
-    whole = (centers, labels, until, sums, counts, steps)
-    take_steps(sets, known, limits[0], of_run, whole, held, scratch)
+    scratch = step_scratch(centers.shape[1:], tiles)
+    take_steps(sets, one, (limits[0], size), (chosen, of_run), runs, *scratch)
 
 
 def step_scratch(shape: tuple[int, ...], tiles: Any) -> tuple[Any, Any]:
     """Return what `take_steps` writes to, for centres of this shape."""
     k, d = shape
     rows = np.zeros((1, -(-k // 4) * 4, tiles.shape[1]), dtype=np.float32)
-    held = (
+    by = (
         np.empty(1, dtype=np.int64),
         rows,
         np.zeros(rows.shape[:2], dtype=np.float32),
         np.zeros(rows.shape[:2], dtype=np.float32),
         np.empty((1, k, d)),
         np.empty((1, k), dtype=np.float32),
-        np.empty((1, k, d)),
-        np.empty((1, k), dtype=np.int64),
-        np.empty(1, dtype=np.int64),
-        np.empty(k),
-        np.empty(k),
     )
+    counts = (np.empty((1, k), dtype=np.int64), np.empty(1, dtype=np.int64))
+    held = (by, (np.empty(k), np.empty(k)), (np.empty((k, d)), np.empty((1, k, d)), *counts))
     return held, assign_scratch(rows, tiles)

@@ -37,9 +37,13 @@ def kmeans_each(
     labels, until = np.full((B, n), -1, np.int32), np.full((B, n), -1, np.float32)
     counts, steps = np.zeros((B, k), dtype=np.int64), np.zeros(B, dtype=np.int64)
     sets = (X, tiles, tiles.reshape(B, -1), lengths)
-    ends = (middles, scales, limits[1] * squares / (n * d))
-    runs = (centers, labels, until, np.zeros(centers.shape), counts, steps)
-    take_steps(sets, ends, limits[0], each, runs, *step_scratch((k, d), tiles[0]))
+    about = (middles, scales, limits[1] * squares / (n * d))
+    sums, ending = np.zeros(centers.shape), np.zeros(B, dtype=np.bool_)
+    at_last = (until, centers + middles[:, None], np.zeros(counts.shape))
+    runs = (centers, labels, sums, counts, steps, ending, at_last)
+    # So few points are one part.
+    at_most = (limits[0], tiles.shape[1])
+    take_steps(sets, about, at_most, (each, each), runs, *step_scratch((k, d), tiles[0]))
     return labels, ~unsure & (steps > 0) & (counts > 0).all(axis=1)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from clustertrust._types import AnyFloats, Bools, Floats, Ints
@@ -40,31 +42,34 @@ def plus_plus(
 
 def lloyd(
     points: tuple[AnyFloats, AnyFloats, AnyFloats],
-    moved: tuple[Floats, Floats, Ints],
-    scale: float,
-    part: tuple[int, int],
+    known: tuple[Floats, float],
+    size: int,
     limits: tuple[int, float],
-    runs: tuple[Floats, Ints, Ints],
+    chosen: Ints,
+    runs: tuple[Any, ...],
 ) -> None:
-    """Lloyd's steps of each run up to its end.
+    """Lloyd's steps of the chosen runs up to their ends, from wherever they are.
 
-    `moved`: the middle, sums (R, k, d) and counts (R, k); `limits`: most steps, and the shift of
-    centres that ends a run; `runs`: centres (R, k, d) minus the middle, labels (R, n), and steps
-    (R,), -1 where a cluster was left empty. `part` is all tiles.
+    `known`: the middle and the scale; `size`: the tiles of a part of the points; `limits`: most
+    steps, and the shift of centres that ends a run. `runs`, all of them: centres (R, k, d) minus
+    the middle, labels (R, n), sums (R, k, d) and counts (R, k), steps (R,), -1 where a cluster was
+    left empty, and whether they lack but the labels of their last centres (R,). All points are
+    compared, so how far centres have drifted is not read.
     """
-    middle, sums, counts = moved
-    centers, labels, steps = runs
-    none = np.zeros((1, 0), dtype=np.float32)
-    for r, own in enumerate(centers):
-        ends = False
+    middle, _ = known
+    centers, labels, sums, counts, steps, ending = runs[:6]
+    none, tiles = np.zeros((1, 0), dtype=np.float32), len(points[1])
+    parts = np.array([[low, min(low + size, tiles)] for low in range(0, tiles, size)])
+    shape = (len(parts), 1, *centers.shape[1:])
+    for r in chosen:
+        own, ends = centers[r], ending[r]
         while True:
-            changed = np.zeros((1, 1), dtype=np.int64)
-            gained, entered = np.zeros((1, 1, *own.shape)), np.zeros((1, 1, len(own)), np.int64)
+            gained, entered = np.zeros(shape), np.zeros(shape[:3], dtype=np.int64)
+            changed = np.zeros(shape[:2], dtype=np.int64)
             by = (np.array([r]), none, none, none, (own + middle)[None], none)
-            moved_by = (middle, gained, entered, changed)
-            assign(points, by, np.array([part]), (labels, none), moved_by)
-            sums[r] += gained[0, 0]
-            counts[r] += entered[0, 0]
+            assign(points, by, parts, (labels, none), (middle, gained, entered, changed))
+            sums[r] += gained.sum(axis=0)[0]
+            counts[r] += entered.sum(axis=0)[0]
             if ends:
                 break
             steps[r] += 1

@@ -27,12 +27,12 @@ def kmeans_each(
         if uniform.shape[2]:
             plus_plus(X[b], middle, squares, uniform[b : b + 1], chosen[b : b + 1], unsure)
         centers = (X[b, chosen[b]] - middle)[None]
-        moved = (middle, np.zeros(centers.shape), np.zeros(centers.shape[:2], dtype=np.int64))
+        sums, counts = np.zeros(centers.shape), np.zeros(centers.shape[:2], dtype=np.int64)
         own = (limits[0], limits[1] * squares / (n * d))
-        part = (0, len(tiles[b]))
-        runs = (centers, labels[b : b + 1], steps)
-        lloyd((X[b], tiles[b], lengths[b]), moved, scale, part, own, runs)
-        fine[b] = not unsure[0] and steps[0] > 0 and moved[2].min() > 0
+        runs = (centers, labels[b : b + 1], sums, counts, steps, np.zeros(1, dtype=bool))
+        points_of = (X[b], tiles[b], lengths[b])
+        lloyd(points_of, (middle, scale), len(tiles[b]), own, np.arange(1), runs)
+        fine[b] = not unsure[0] and steps[0] > 0 and counts.min() > 0
     return labels, fine
 
 
