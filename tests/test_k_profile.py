@@ -378,13 +378,13 @@ def test_the_display_draws_what_is_there(blobs):
     assert_array_equal(shown.lines_["weakest"].get_ydata(), blobs.weakest_score)
     assert_array_equal(shown.lines_["beyond"].get_ydata(), np.maximum(blobs.adjusted, 0))
     assert shown.best_.get_x() + shown.best_.get_width() / 2 == pytest.approx(3)
-    assert axes[0].get_title().startswith("recommended: 3 (probability ")
+    assert axes[0].get_title().startswith("Recommended: 3 (probability ")
     bare = KProfileDisplay.from_profile(choose_k(BLOBS, [2, 3], null=None, **FEW), ax=axes[1])
     assert "beyond" not in bare.lines_
     numbers = KProfileDisplay.numbers(blobs) | {"best": 1, "plausible": (1, 3), "p_value": 0.4}
     nothing = KProfileDisplay(**numbers).plot(axes[2])
     assert nothing.best_ is None
-    assert axes[2].get_title() == "recommended: 1, no clear clusters (p = 0.4), or perhaps 3"
+    assert axes[2].get_title() == "Recommended: 1, no clear clusters (p = 0.4), or perhaps 3"
     figure.canvas.draw()
     plt.close(figure)
     with pytest.raises(TypeError, match="must be a KProfile"):

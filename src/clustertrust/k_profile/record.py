@@ -347,9 +347,10 @@ class KProfile:
         compared = []
         if self.null_test is not None:
             numbers = ", ".join(map(str, self.null_test.n_clusters.tolist()))
+            left = len(self.null_test.n_clusters) < len(self.n_clusters)
             compared = [
                 f"Compared with data without clusters: {numbers} (adjusted: 0 if they score as "
-                "high, at most 1)."
+                f"high, at most 1){'; full effort compares all' * left}."
             ]
         return [self._members(), *compared, *self._asides()]
 
