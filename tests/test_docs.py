@@ -796,19 +796,9 @@ def built(tmp_path_factory):
         pytest.skip(f'the pages need {", ".join(missing)}: pip install "clustertrust[docs]"')
     folder = tmp_path_factory.mktemp("html")
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "MPLBACKEND": "agg"}
-    command = [
-        "-m",
-        "sphinx",
-        "-W",
-        "--keep-going",
-        "-q",
-        "-D",
-        "nb_execution_mode=off",  # the test of each page runs its cells
-        "-b",
-        "html",
-        "-d",
-        str(folder / ".doctrees"),
-    ]
+    # The test of each page runs its cells.
+    command = ["-m", "sphinx", "-W", "--keep-going", "-q", "-D", "nb_execution_mode=off"]
+    command += ["-b", "html", "-d", str(folder / ".doctrees")]
     done = subprocess.run(
         [sys.executable, *command, str(DOCS), str(folder)],
         env=environment,

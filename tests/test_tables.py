@@ -730,7 +730,7 @@ def test_lists_and_records_in_columns_are_texts(folder, suffix):
 
 def test_an_error_about_columns_says_how_the_file_was_read(folder):
     text = "word;wort\n" + "".join(f"a{j};b{j}\n" for j in range(30))
-    Path("x.csv").write_text(text)
+    Path("x.csv").write_text(text, encoding="utf-8")
     told = run("score", "x.csv", *FAST, code=1).stderr
     assert "There is no column left to cluster (word: another text in every row; wort" in told
     assert "Read: semicolons between the fields." in told

@@ -112,10 +112,8 @@ def test_a_frames_own_index_may_be_named_as_the_id(folder):
 def test_one_column_names_the_rows(folder):
     pd.read_csv("plain.csv").assign(name="p", kind="s").to_csv("named.csv", index=False)
     result = run("score", "named.csv", *FAST, "--id", "name,kind", code=1)
-    assert (
-        result.stderr
-        == "Error: --id name,kind names 2 columns; only one can name the rows, leave out the others.\n"
-    )
+    told = "names 2 columns; only one can name the rows, leave out the others."
+    assert result.stderr == f"Error: --id name,kind {told}\n"
 
 
 def test_notes_name_options_that_there_are(folder):
@@ -155,12 +153,8 @@ def test_json_is_all_there_is(folder, library):
     told = json.loads(result.stdout)
     assert result.stderr == ""
     assert told["files"] == {"out": "s.csv", "plan": "s.csv.plan.json"}
-    assert (told["rows"], told["scored"], told["runs"], told["version"]) == (
-        150,
-        150,
-        4,
-        clustertrust.__version__,
-    )
+    assert (told["rows"], told["scored"], told["runs"]) == (150, 150, 4)
+    assert told["version"] == clustertrust.__version__
     assert told["quantiles"]["median"] == np.median(library.scores_)
     for row in told["clusters"]:
         scores = library.scores_[library.labels_ == row["label"]]
@@ -211,12 +205,7 @@ def test_demo(folder):
     assert "150 points, 3 clusters" in told
     assert "Why did flower-051 score as it did?\nPoint flower-051 (its label" in told
     told = run("demo", "--out", "d/e").stdout
-    assert {path.name for path in Path("d/e").iterdir()} == {
-        "iris.csv",
-        "scores.csv",
-        "iris.model",
-        "report.html",
-    }
+    assert files(Path("d/e")) == ["iris.csv", "iris.model", "report.html", "scores.csv"]
     command = told.strip().splitlines()[-1].split()
     assert "the file iris.csv exists already" in run("demo", "--out", "d/e", code=2).stderr
     # A name that is not UTF-8, as Python reads it from the system; others refuse such names.

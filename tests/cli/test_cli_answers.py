@@ -301,6 +301,13 @@ def test_rows_without_a_score_and_wrong_use(scored):
     assert "short.csv has 20 rows and the data have 569" in result.stderr
 
 
+def test_data_in_another_order_than_their_scores_are_refused(scored):
+    pd.read_csv("cells.csv")[::-1].to_csv("reversed.csv", index=False)
+    for named in ([], ["--id", "patient"]):
+        told = run("ask", "reversed.csv", "scores.csv", *named, "--out", "q.csv", code=1).stderr
+        assert "scores.csv names row 0 'p000', and the data 'p568'; give the data in" in told
+
+
 def test_tables_can_be_printed(scored):
     result = run("ask", "cells.csv", "scores.csv", "--n", 6, "--out", "-")
     assert len(result.stdout.strip().splitlines()) == 7

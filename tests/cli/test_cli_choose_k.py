@@ -93,19 +93,8 @@ def test_json_in_a_file_is_what_is_printed(folder, profile):
     assert told["files"] == {"out": "k.json", "plot": "k.png"}
     assert told["settings"]["ks"] == [2, 3, 4]
     assert told["settings"]["level"] == 0.05
-    again = [
-        "named.csv",
-        "--id",
-        "name",
-        "--drop",
-        "kind",
-        *FEW,
-        "--no-null",
-        "--impute",
-        "mean",
-        "--json",
-    ]
-    settings = json.loads(run("choose-k", *again).stdout)["settings"]
+    how = ["--id", "name", "--drop", "kind", *FEW, "--no-null", "--impute", "mean", "--json"]
+    settings = json.loads(run("choose-k", "named.csv", *how).stdout)["settings"]
     assert (settings["null"], settings["missing"], settings["rows_left_out"]) == (False, "mean", 0)
     # With --no-null they are refused.
     assert not {"effort", "level", "n_surrogates"} & set(settings)
@@ -320,11 +309,6 @@ def test_help_lists_it(folder):
     for option in options:
         assert option in text
     assert "precomputed" not in text
-
-
-def test_the_command_line_alone_does_not_load_it():
-    code = "import sys, clustertrust.cli; print({'clustertrust.cli.choosing', 'clustertrust.null'} & set(sys.modules))"
-    assert process(code=code).communicate(timeout=300)[0].strip() == "set()"
 
 
 def test_distances_are_profiled_as_the_library_does(folder):

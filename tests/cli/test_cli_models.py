@@ -184,20 +184,8 @@ def test_predict_names_values_that_the_model_cannot_read(tmp_path, monkeypatch):
 
 def test_reasons_follow_the_threshold_and_rows_left_out_say_so(holes):
     how = ["--id", "flower", "--drop-missing"]
-    run(
-        "score",
-        "holes.csv",
-        *FAST,
-        *how,
-        "--threshold",
-        "0.7",
-        "--out",
-        "s.csv",
-        "--model",
-        "m",
-        "--report",
-        "r.html",
-    )
+    outputs = ["--out", "s.csv", "--model", "m", "--report", "r.html"]
+    run("score", "holes.csv", *FAST, *how, "--threshold", "0.7", *outputs)
     run("predict", "m", "holes.csv", *how, "--threshold", "0.7", "--out", "p.csv")
     run("score", "holes.csv", *FAST, *how, "--out", "half.csv")
     fitted = CAKE.load("m").confidence_.cut().threshold
@@ -395,10 +383,8 @@ def test_a_page_from_a_file_of_scores(folder, library, pages):
     run("score", "iris.csv", *FAST, *NAMED, "--out", "s.csv")
     pd.read_csv("iris.csv", dtype=str).iloc[::-1].to_csv("reversed.csv", index=False)
     how = ["--out", "r.html", "--threshold", "0.3", "--chance", "0.4", "--title", "Flowers"]
-    assert (
-        run("report", "s.csv", "--data", "reversed.csv", *NAMED, *how).stdout
-        == "Wrote r.html: 150 points.\n"
-    )
+    printed = run("report", "s.csv", "--data", "reversed.csv", *NAMED, *how).stdout
+    assert printed == "Wrote r.html: 150 points.\n"
     table, values, told = pages.pop()
     assert table.index.tolist() == IDS[::-1]
     assert_array_equal(table["score"], library.scores_[::-1])
@@ -411,9 +397,8 @@ def test_a_page_from_a_file_of_scores(folder, library, pages):
     told = run("report", "s.csv", "--data", "few.csv", "--out", "r.html", code=1).stderr
     assert "150 rows and few.csv has 9" in told
     X.head(2).assign(flower=["x", "y"]).to_csv("other.csv", index=False)
-    told = run(
-        "report", "s.csv", "--data", "other.csv", "--id", "flower", "--out", "r.html", code=1
-    ).stderr
+    how = ["--data", "other.csv", "--id", "flower", "--out", "r.html"]
+    told = run("report", "s.csv", *how, code=1).stderr
     assert "no scores for 2 rows of other.csv, such as 'x'" in told
     told = run("report", "plain.csv", "--data", "plain.csv", "--out", "r.html", code=1).stderr
     assert "lacks the columns label and score" in told
@@ -421,29 +406,9 @@ def test_a_page_from_a_file_of_scores(folder, library, pages):
 
 def test_a_page_of_scores_leaves_out_rows_that_have_none(holes, pages):
     run("score", "holes.csv", *FAST, "--id", "flower", "--drop-missing", "--out", "s.csv")
-    run(
-        "report",
-        "s.csv",
-        "--data",
-        "holes.csv",
-        "--id",
-        "flower",
-        "--impute",
-        "mean",
-        "--out",
-        "r.html",
-    )
-    run(
-        "report",
-        "s.csv",
-        "--data",
-        "holes.csv",
-        "--id",
-        "flower",
-        "--drop-missing",
-        "--out",
-        "r.html",
-    )
+    page = ["report", "s.csv", "--data", "holes.csv", "--id", "flower", "--out", "r.html"]
+    run(*page, "--impute", "mean")
+    run(*page, "--drop-missing")
     for table, values, _ in pages:
         assert len(table) == len(values) == 148
 

@@ -28,7 +28,7 @@ from clustertrust.cli.printing import (
     with_options,
 )
 from clustertrust.cli.request import ScoreRequest
-from clustertrust.cli.sidecar_plan import with_plan_beside
+from clustertrust.cli.sidecar_plan import with_sidecar_plan
 from clustertrust.cli.writing import write_shown
 from clustertrust.files.formats import FORMATS, format_of, need, suffixes
 from clustertrust.files.kept import KeptSource
@@ -74,7 +74,7 @@ def score_large(request: ScoreRequest, source: FileSource) -> None:
             table = prepare_table(source, data, request.columns)
             preparer = table.preparer
             passes = reader_of(
-                _kept(table, source, paths), method.n_runs, method.n_jobs, is_interactive()
+                _kept_on_disk(table, source, paths), method.n_runs, method.n_jobs, is_interactive()
             )
             passes.remedy = "A single file of at most a quarter of --memory is read whole"
         streamed = fit_stream(passes, settings_of_fit)
@@ -83,7 +83,7 @@ def score_large(request: ScoreRequest, source: FileSource) -> None:
         scored = streamed.confidence(streamed.scorer(Block(streamed.built.sample.X)))
         # the rows are written as they are scored: the sample stands for all
         tally = Tally(scored.cut(request.threshold))
-        paths = with_plan_beside(paths, request.columns, points)
+        paths = with_sidecar_plan(paths, request.columns, points)
         request = replace(request, paths=paths)
         with staged(paths) as drafts:
             blocks = (
@@ -111,7 +111,7 @@ def score_large(request: ScoreRequest, source: FileSource) -> None:
     print_scores(outcome, settings)
 
 
-def _kept(table: Source, source: Source, paths: Mapping[str, Path]) -> Source:
+def _kept_on_disk(table: Source, source: Source, paths: Mapping[str, Path]) -> Source:
     """Return the table so that text is parsed by one pass of the fit, if there are outputs.
 
     The numbers lie where the results will, for the length of the command.

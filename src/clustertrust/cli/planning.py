@@ -73,13 +73,13 @@ def for_metric(columns: ReadOptions, metric: str) -> ReadOptions:
     """Return how to read a table for a metric: Gower's takes categories and gaps as they are."""
     if metric != "gower":
         return columns
-    given = {
+    is_typed = {
         "--scale": columns.scale != "auto" and columns.scale,
         "--standardize": columns.standardize,
         "--impute": columns.impute,
         "--encode": columns.encode == "onehot",
     }
-    refused = [option for option, value in given.items() if value]
+    refused = [option for option, value in is_typed.items() if value]
     if refused:
         raise click.UsageError(
             "--metric gower compares numbers by their range and categories by match, and skips "
