@@ -127,8 +127,7 @@ def test_runs_that_do_not_differ_are_noted(folder, library):
     assert (library.stability_ == 1).mean() > 0.9
     printed = run("score", "plain.csv", *FAST).stdout
     assert (
-        "so the score there is geometry alone. Vary the data of the runs (--resample 0.8"
-        in printed
+        "so the score there is geometry alone. Vary the data of the runs (--resample 0.8" in printed
     )
     (note,) = json.loads(run("score", "plain.csv", *FAST, "--json").stdout)["notes"]
     assert f"Note: {note}\n" in printed
