@@ -43,9 +43,9 @@ def people():
             "person": [f"P{i:03d}" for i in range(120)],
             "age": np.round(rng.normal([30, 50, 70], 4, (120, 3))[np.arange(120), codes], 1),
             "income": rng.normal([1.0, 9.0, 4.0], 0.6, (120, 3))[np.arange(120), codes],
-            "plan": np.array(["basic", "plus", "pro"])[codes],
             "note": [f"{HOSTILE} a longer note on person number {i}" for i in range(120)],
             "photo": PIXEL,
+            "plan": np.array(["basic", "plus", "pro"])[codes],
         }
     )
     table.loc[[3, 50], "income"] = np.nan

@@ -223,6 +223,10 @@ def test_record_and_frame():
     assert frame.loc[frame["chosen"], "size"].tolist() == [found.mask.sum()]
     assert frame["silhouette"].idxmax() == frame.index[frame["chosen"]][0]
     assert 0.4 < found.coverage < 0.9
+    assert repr(found) == (
+        f"<AdaptiveSelection: {found.mask.sum()} of {len(X)} points kept, coverage "
+        f"{found.coverage:g}; mask, to_frame(), …>"
+    )
     with pytest.raises(AttributeError):
         found.coverage = 0.5
 

@@ -124,6 +124,6 @@ def note_on_runs(alike: int, judged: int, alone: bool = True) -> tuple[Message, 
     so = f"the score{there} is geometry alone" if alone else f"stability says nothing{there}"
     text = (
         f"The runs do not differ{where} (stability 1), so {so}. Vary the data of the runs "
-        "({resample=0.8}) for a stricter test."
+        "({resample=0.8}, or less) for a stricter test."
     )
     return (Message(text),)

@@ -70,7 +70,7 @@ def _position(name: str, ids: pd.Index, source: str) -> int:
         if name.isdecimal() and int(name) < len(ids):
             return int(name)
         raise ValueError(
-            f"ROW={name!r}: {source} has rows 0 to {len(ids) - 1}. Give such a number, or name the "
+            f"ROW {name!r}: {source} has rows 0 to {len(ids) - 1}. Give such a number, or name the "
             "rows by a column with --id."
         )
     texts = ids.map(str)
@@ -79,11 +79,11 @@ def _position(name: str, ids: pd.Index, source: str) -> int:
         return int(places[0])
     if places.size:
         raise ValueError(
-            f"ROW={name!r} names {places.size} rows; name another column with --id, or drop it."
+            f"ROW {name!r} names {places.size} rows; name another column with --id, or drop it."
         )
     near = difflib.get_close_matches(name, texts[:100_000], 1)
     hint = f"did you mean {near[0]!r}?" if near else f"they look like {str(ids[0])!r}."
-    raise ValueError(f"ROW={name!r} is not the name of a row in the column {ids.name}; {hint}")
+    raise ValueError(f"ROW {name!r} is not the name of a row in the column {ids.name}; {hint}")
 
 
 def _in_words(name: str, row: pd.Series) -> list[str]:
