@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from command import RESULTS
 from extras import extra
 from fits import NEW, X, assert_same_fit, every_geometry, fitted
 from numpy.testing import assert_allclose, assert_array_equal
@@ -183,19 +184,7 @@ def test_polars_in_and_out():
 def test_arrays_give_a_pandas_table_with_positions():
     table = fitted().to_frame()
     assert table.index.equals(pd.RangeIndex(150))
-    assert table.columns.tolist() == [
-        "label",
-        "score",
-        "standard_error",
-        "stability",
-        "geometry",
-        "silhouette_mean",
-        "silhouette_std",
-        "consensus_strength",
-        "rival",
-        "margin",
-        "reason",
-    ]
+    assert table.columns.tolist() == RESULTS
 
 
 def test_columns_that_share_a_name():

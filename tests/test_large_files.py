@@ -2,20 +2,16 @@
 killed.
 """
 
-import hashlib
 import json
-import os
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
-from command import run
+from command import process, run
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs
 
@@ -511,38 +507,24 @@ def test_summary_of_nothing_but_points_without_a_score():
 # Killed
 
 
-def command(table, folder):
-    """The command, with a checkpoint, in a process of its own."""
-    arguments = [*OPTIONS, "--jobs", "1", "--out", folder / "s.csv", "--model", folder / "m.model"]
-    arguments += ["--checkpoint", folder / "runs"]
-    return [sys.executable, "-m", "clustertrust", "score", *map(str, [table / "x.csv", *arguments])]
-
-
-def digest(path):
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
 def test_killed_twice_leaves_no_half_file_and_ends_with_the_same_bytes(table, tmp_path):
-    (tmp_path / "whole").mkdir()
-    began = time.monotonic()
-    subprocess.run(command(table, tmp_path / "whole"), check=True, capture_output=True)
-    seconds = time.monotonic() - began
-    (tmp_path / "killed").mkdir()
-    draw = np.random.default_rng(0)
-    for _ in range(2):
-        process = subprocess.Popen(
-            command(table, tmp_path / "killed"),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        time.sleep(draw.uniform(0.4, 0.9) * seconds)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        path = tmp_path / "killed" / "s.csv"
-        assert not path.exists() or digest(path) == digest(tmp_path / "whole" / "s.csv")
-    subprocess.run(command(table, tmp_path / "killed"), check=True, capture_output=True)
-    assert digest(tmp_path / "killed" / "s.csv") == digest(tmp_path / "whole" / "s.csv")
-    assert os.listdir(tmp_path / "killed" / "runs")
+    """While runs are fitted, and while scores are written."""
+    typed = ["score", str(table / "x.csv"), *OPTIONS, "--jobs", "1", "--out", "s.csv"]
+    typed += ["--model", "m.model", "--checkpoint", "runs"]
+    whole, killed = tmp_path / "whole.csv", tmp_path / "killed"
+    run(*typed[:-6], "--out", whole)
+    killed.mkdir()
+    for begun in ("runs/run-*", ".clustertrust-*/s.csv"):
+        running = process(*typed, cwd=killed)
+        while not list(killed.glob(begun)) and running.poll() is None:
+            time.sleep(0.005)
+        running.kill()
+        assert running.wait() == -signal.SIGKILL
+        assert not (killed / "s.csv").exists()
+    _, said = process(*typed, cwd=killed).communicate(timeout=300)
+    assert said == ""
+    assert (killed / "s.csv").read_bytes() == whole.read_bytes()
+    assert list(killed.glob("runs/run-*"))
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "arrow"])

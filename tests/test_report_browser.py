@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
-from browsing import column, download, number, slide, violations
+from browsing import column, download, number, settle, slide, violations
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_iris, make_blobs
 
@@ -52,10 +52,7 @@ def test_the_slider_moves_everything_to_what_python_computes(visit, iris):
     for threshold in (0.5, 0.8, 0, 1, 0.31, boundary):
         if threshold == boundary:
             page.locator("#number").fill(repr(threshold))
-            page.evaluate(
-                "() => new Promise((done) => requestAnimationFrame(() => "
-                "requestAnimationFrame(done)))"
-            )
+            settle(page)
         else:
             slide(page, threshold)
         kept = cake.scores_ > threshold

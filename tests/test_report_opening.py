@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from browsing import column, download, violations
+from browsing import column, download, settle, violations
 from command import run
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,12 +31,6 @@ PIXEL = (
     "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGA"
     "WjR9awAAAABJRU5ErkJggg=="
 )
-
-
-def settle(page):
-    page.evaluate(
-        "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
-    )
 
 
 @pytest.fixture(scope="module")

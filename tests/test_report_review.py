@@ -8,7 +8,7 @@ import pytest
 from browsing import download
 from command import run
 from scipy.stats import norm
-from sklearn.datasets import load_iris, make_blobs
+from sklearn.datasets import make_blobs
 from unpacking import unpack
 
 from clustertrust import CAKE
@@ -17,12 +17,6 @@ from clustertrust.report import build_report, write_report
 from clustertrust.report.pictures import pack_pictures
 
 STORED = "Object.keys(localStorage).filter((key) => key.startsWith('clustertrust-answers-')).length"
-
-
-@pytest.fixture(scope="module")
-def flowers():
-    names = pd.Index([f"flower {i}" for i in range(150)], name="flower")
-    return load_iris(as_frame=True).data.set_axis(names, axis=0)
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from browsing import column, download, number, slide
+from browsing import column, download, number, settle, slide
 from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.datasets import load_iris, make_blobs
@@ -24,23 +24,11 @@ PIXEL = """([left, top]) => {
 
 
 @pytest.fixture(scope="module")
-def flowers():
-    names = pd.Index([f"flower {i}" for i in range(150)], name="flower")
-    return load_iris(as_frame=True).data.set_axis(names, axis=0)
-
-
-@pytest.fixture(scope="module")
 def used(flowers, tmp_path_factory):
     cake = CAKE(3, random_state=0).fit(flowers)
     file = tmp_path_factory.mktemp("use") / "iris.html"
     cake.report(file, flowers)
     return cake, file
-
-
-def settle(page):
-    page.evaluate(
-        "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
-    )
 
 
 def rgb(color):

@@ -4,6 +4,7 @@ from dataclasses import FrozenInstanceError, fields, replace
 import numpy as np
 import pandas as pd
 import pytest
+from command import RESULTS
 from extras import extra
 from numpy.testing import assert_allclose, assert_array_equal
 from unpacking import unpack
@@ -22,19 +23,6 @@ X = np.array([[0.0], [1.0], [2.0], [5.0], [8.0], [9.0], [10.0]])
 # Run 0 is the medoid. Point 3, halfway between the two clusters, is a matter of debate.
 RUNS = [[7, 7, 7, 7, 3, 3, 3], [1, 1, 1, 1, 2, 2, 2], [1, 1, 1, 2, 2, 2, 2], [0, 0, 0, 0, 1, 1, 1]]
 TEXT = [["left" if label == run[0] else "right" for label in run] for run in RUNS]
-COLUMNS = [
-    "label",
-    "score",
-    "standard_error",
-    "stability",
-    "geometry",
-    "silhouette_mean",
-    "silhouette_std",
-    "consensus_strength",
-    "rival",
-    "margin",
-    "reason",
-]
 
 
 @pytest.fixture
@@ -94,7 +82,7 @@ def test_the_estimator_has_the_same_fields():
 def test_to_frame_of_an_array(result):
     frame = result.to_frame()
     assert isinstance(frame, pd.DataFrame)
-    assert list(frame.columns) == COLUMNS
+    assert list(frame.columns) == RESULTS
     assert_array_equal(frame.index, range(len(X)))
     assert_array_equal(frame["label"], RUNS[0])
     assert_array_equal(frame["rival"], [3, 3, 3, 3, 7, 7, 7])
@@ -114,7 +102,7 @@ def test_to_frame_of_a_pandas_frame_keeps_its_index():
         CAKE(2, n_runs=2, random_state=0).fit(frame).to_frame(),
     ):
         pd.testing.assert_index_equal(table.index, frame.index)
-        assert list(table.columns) == COLUMNS
+        assert list(table.columns) == RESULTS
 
 
 def test_to_frame_of_a_polars_frame():
@@ -124,7 +112,7 @@ def test_to_frame_of_a_polars_frame():
         CAKE(2, n_runs=2, random_state=0).fit(frame).to_frame(),
     ):
         assert isinstance(table, pl.DataFrame)
-        assert table.columns == COLUMNS
+        assert table.columns == RESULTS
         assert table.schema["label"].is_integer()
     assert_array_equal(confidence(frame, RUNS).to_frame()["label"], RUNS[0])
 

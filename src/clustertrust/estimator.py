@@ -11,13 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from clustertrust._devices import (
-    holding,
-    refuse_gpu,
-    resolve_device,
-    resolve_on_workers,
-    to_host,
-)
+from clustertrust._devices import holding, refuse_gpu, resolve_device, resolve_on_workers, to_host
 from clustertrust._fitted import FittedScores
 from clustertrust._parallel import memory_budget, one_blas_thread
 from clustertrust._validation.frames import is_dask, is_frame, is_source

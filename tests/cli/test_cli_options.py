@@ -230,15 +230,15 @@ def test_the_librarys_defaults_of_an_audit_are_the_commands(folder):
 @pytest.mark.parametrize(
     ("typed", "code", "told"),
     [
-        ([], 2, "There are no labels to audit: name their column with --labels-column"),
-        (["--labels", "mine.csv", "-k", "3"], 2, "No such option"),
-        (["--labels", "runs.csv"], 1, "runs.csv has 2 columns of labels; an audit takes one"),
+        ("", 2, "There are no labels to audit: name their column with --labels-column"),
+        ("--labels mine.csv -k 3", 2, "No such option"),
+        ("--labels runs.csv", 1, "runs.csv has 2 columns of labels; an audit takes one"),
     ],
 )
 def test_what_the_command_cannot_audit_is_told(folder, library, typed, code, told):
     pd.Series(library.labels_, name="mine").to_csv("mine.csv", index=False)
     pd.DataFrame(library.ensemble_.labels[:, :2]).to_csv("runs.csv", index=False)
-    assert told in run("audit", "plain.csv", *typed, code=code).stderr
+    assert told in run("audit", "plain.csv", *typed.split(), code=code).stderr
 
 
 def test_the_command_says_what_is_noise_and_takes_another_rule(folder, library):
@@ -266,25 +266,17 @@ def test_the_command_says_what_is_noise_and_takes_another_rule(folder, library):
 @pytest.mark.parametrize(
     ("typed", "code", "told"),
     [
-        (["--labels-column", "nobody"], 1, "there is no such column; it has sepal_length"),
-        (["--labels-column", "sepal_width", "-k", "3"], 2, "leave out -k."),
-        (
-            ["--labels", "mine.csv", "--agreement", "jaccard"],
-            2,
-            "is audited; leave out --agreement.",
-        ),
-        (
-            ["--labels", "mine.csv", "--unassigned", "skip"],
-            2,
-            "is audited; leave out --unassigned.",
-        ),
-        (["--labels", "mine.csv", "--labels-column", "x"], 2, "both give labels; choose one"),
-        (["--labels", "mine.csv", "--runs", "2"], 1, "--runs 2"),
+        ("--labels-column nobody", 1, "there is no such column; it has sepal_length"),
+        ("--labels-column sepal_width -k 3", 2, "leave out -k."),
+        ("--labels mine.csv --agreement jaccard", 2, "is audited; leave out --agreement."),
+        ("--labels mine.csv --unassigned skip", 2, "is audited; leave out --unassigned."),
+        ("--labels mine.csv --labels-column x", 2, "both give labels; choose one"),
+        ("--labels mine.csv --runs 2", 1, "--runs 2"),
     ],
 )
 def test_what_an_audit_does_not_take_is_told(folder, library, typed, code, told):
     pd.Series(library.labels_, name="mine").to_csv("mine.csv", index=False)
-    assert told in run("score", "plain.csv", *typed, code=code).stderr
+    assert told in run("score", "plain.csv", *typed.split(), code=code).stderr
 
 
 def test_partitions_follow_the_rows_that_are_left_out(holes, library):

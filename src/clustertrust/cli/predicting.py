@@ -27,10 +27,7 @@ from clustertrust.cli.printing import (
     unscored,
 )
 from clustertrust.cli.request import PredictRequest
-from clustertrust.cli.squares import (
-    check_square_options,
-    read_new_distances,
-)
+from clustertrust.cli.squares import check_square_options, read_new_distances
 from clustertrust.cli.writing import write_scores
 from clustertrust.files.columns import check_there
 from clustertrust.files.formats import known_format

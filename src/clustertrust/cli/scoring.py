@@ -30,11 +30,7 @@ from clustertrust.cli.printing import (
 from clustertrust.cli.quoting import quoted, read_tests
 from clustertrust.cli.request import ScoreRequest
 from clustertrust.cli.sidecar_plan import with_sidecar_plan
-from clustertrust.cli.squares import (
-    for_distances,
-    for_gower,
-    read_square,
-)
+from clustertrust.cli.squares import for_distances, for_gower, read_square
 from clustertrust.cli.writing import write_scores, write_shown
 from clustertrust.notes import note_on_noise
 from clustertrust.summary import summary_of

@@ -14,14 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
-from clustertrust._palette import (
-    BLUE,
-    DARK_SCORES,
-    LIGHT_SCORES,
-    MISSING,
-    SKY,
-    VERMILION,
-)
+from clustertrust._palette import BLUE, DARK_SCORES, LIGHT_SCORES, MISSING, SKY, VERMILION
 from clustertrust._types import Floats, Ints
 from clustertrust._validation.arguments import check_flag
 from clustertrust.results import Confidence

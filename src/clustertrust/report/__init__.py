@@ -38,7 +38,6 @@ from clustertrust.report.opening import (
     next_steps,
     score_shares,
     structure,
-    verdict,
 )
 from clustertrust.report.packing import pack, pack_codes, pack_index
 from clustertrust.report.page import render
@@ -183,7 +182,7 @@ def _opening(page: Material, cards: list[dict[str, Any]], options: PageOptions) 
         "title": "Which assignments can be trusted?" if title is None else str(title),
         "threshold": at.threshold,
         "threshold_origin": _origin(at),
-        "verdict": verdict(at, page.wording)
+        "verdict": at.opening.render(page.wording)
         if suspects is None
         else audit_verdict(len(suspects), len(scores)),
         "structure": structure(at) if suspects is None else "audit",

@@ -175,7 +175,7 @@ class Explanation:
         """Return the components of the score, one line each."""
         placed = [
             f"Geometry {self.geometry:.3f}: silhouette {self.silhouette_mean:.3f} on average over "
-            f"the runs, less its spread of {self.silhouette_std:.3f}.",
+            f"the runs, less its spread of {self.silhouette_std:.3f}."
         ]
         if self.agreement == "given":
             own = f"silhouette {self.silhouette_mean:.3f} among the given clusters"
