@@ -153,13 +153,11 @@ def audit(
     is_used = pred_probs is not None or _takes_classifier(X, classifier, scoring)
     recipe = recipe_of(clusterer, labelling.k, scoring, verbose)
     _, seeds = draw_seeds(random_state, n_runs)
-    by_kind: dict[bool, list[int]] = {True: [], False: []}
     clusters = [recipe is not None and r % EVERY == 0 for r in range(n_runs)]
-    for is_clustered, seed in zip(clusters, seeds, strict=True):
-        by_kind[is_clustered].append(seed)
-    clustered = [] if recipe is None else cluster(points, labelling, recipe, by_kind[True])
-    propagated = propagate_all(points, labelling, by_kind[False], scoring)
-    made = {True: iter(clustered), False: iter(propagated.runs)}
+    clustered = [] if recipe is None else cluster(points, labelling, recipe, seeds[::EVERY])
+    others = [seed for seed, is_clustered in zip(seeds, clusters, strict=True) if not is_clustered]
+    propagated = propagate_all(points, labelling, others, scoring)
+    made = iter(propagated.runs), iter(clustered)
     runs = [next(made[is_clustered]) for is_clustered in clusters]
     codes, k = labelling.labels, labelling.k
     if is_used and not opinions:

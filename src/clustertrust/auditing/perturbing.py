@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -74,7 +75,7 @@ def has_plain_points(scoring: Scoring) -> bool:
     return not scoring.geometry.is_precomputed and scoring.geometry.used_metric.is_euclidean
 
 
-def cluster(X: Any, labelling: Labelling, recipe: Recipe, seeds: list[int]) -> list[Run]:
+def cluster(X: Any, labelling: Labelling, recipe: Recipe, seeds: Sequence[int]) -> list[Run]:
     """Return runs of the clusterers on resamples of the labelled points, in the given names.
 
     Points without a label take no part in a run, which only places them.
