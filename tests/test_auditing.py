@@ -22,7 +22,7 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.metrics import roc_auc_score, silhouette_samples
 from sklearn.model_selection import PredefinedSplit, cross_val_predict
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neighbors import KNeighborsClassifier, kneighbors_graph
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
@@ -59,7 +59,7 @@ from clustertrust.auditing.votes import (
 )
 from clustertrust.distances.neighbors import smallest
 from clustertrust.ensemble.seeds import draw_seeds
-from clustertrust.geometry import Kernel
+from clustertrust.geometry import Graph, Kernel
 from clustertrust.geometry.base import Compute
 from clustertrust.geometry.measuring import as_geometry
 from clustertrust.storage import read_arrays, write_arrays
@@ -739,6 +739,14 @@ MATRIX = {"metric": "precomputed"}
 def test_classes_that_overlap_are_not_merged_without_points_or_classifier(given, options):
     verdicts = audit(given, NAMES, n_runs=20, random_state=0, **options).verdicts
     assert [one.verdict for one in verdicts] == ["kept together", "unclear", "unclear"]
+
+
+def test_links_alone_show_no_cut():
+    Z = np.random.default_rng(0).uniform(size=(400, 2)) * [9, 1]
+    near, along = kneighbors_graph(Z, 15), Graph(weights=True)
+    # Told apart as well as can be, and no width of links shows a valley.
+    found = audit(near.maximum(near.T), Z[:, 0] > 4.5, geometry=along, n_runs=20, random_state=0)
+    assert [one.verdict for one in found.verdicts] == ["unclear", "unclear"]
 
 
 @pytest.mark.parametrize("metric", ["precomputed", "manhattan", "cosine"])

@@ -55,7 +55,7 @@ class Space(NamedTuple):
     Attributes
     ----------
     products : of points, or by distances; None: only links between neighbours are known
-    is_wide : whether points may have valleys that neighbours do not see
+    is_wide : whether clusters may have valleys that neighbours do not see
     """
 
     products: Products | None
@@ -66,7 +66,7 @@ def space_of(X: Any, scoring: Scoring) -> Space:
     """Return the space of checked data."""
     geometry, metric = scoring.geometry, scoring.geometry.used_metric
     if geometry.has_weights or (geometry.is_precomputed and sparse.issparse(X)):
-        return Space(None, False)
+        return Space(None, True)
     if geometry.is_precomputed or metric.is_coordinate_free:
         return Space(products_by(partial(distances_between, X, geometry=geometry)), True)
     rows = unit_rows(X) if metric.is_cosine else X
@@ -128,15 +128,15 @@ class _Pairs:
     def may_be_one(self, a: int, b: int) -> bool:
         """Return whether two that runs merge may be one: nothing tells them apart.
 
-        In a few columns, and along links, runs see valleys themselves, and a classifier may tell
-        them apart.
+        In a few columns runs see valleys themselves, and a classifier may tell them apart.
         """
         error = error_by_chance(len(self.members[a]), len(self.members[b]))
         chance = 0.5 + ABOVE_CHANCE * error
         auroc = self._known(a, b)
         if not self.space.is_wide:
             return not chance < auroc < KNOWN
-        return max(self._contrast(a, b).auroc, auroc) <= chance
+        by_line = 0.0 if self.space.products is None else self._contrast(a, b).auroc
+        return max(by_line, auroc) <= chance
 
     def _contrast(self, a: int, b: int) -> Contrast:
         pair = min(a, b), max(a, b)
