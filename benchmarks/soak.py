@@ -58,9 +58,8 @@ def held() -> float:
     """MiB that this process holds on to."""
     gc.collect()
     if sys.platform == "linux":
-        ctypes.CDLL(None).malloc_trim(
-            0
-        )  # the allocator keeps freed pieces, more or fewer, of which nothing follows
+        # The allocator keeps freed pieces, more or fewer, of which nothing follows.
+        ctypes.CDLL(None).malloc_trim(0)
     return resident("VmRSS")
 
 

@@ -215,9 +215,8 @@ def update(page: Path) -> int:
     text = page.read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder:
         differences = run_page(page, Path(folder))
-    for difference in reversed(
-        differences
-    ):  # from the end, so that places before stay where they are
+    # From the end, so that places before stay where they are.
+    for difference in reversed(differences):
         block = difference.block
         text = text[: block.start] + _plain(difference.printed) + "\n" + text[block.end :]
     page.write_text(text, encoding="utf-8")

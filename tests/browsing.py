@@ -37,12 +37,16 @@ def number(page, selector):
     return int(page.locator(selector).inner_text().replace(",", ""))
 
 
-def slide(page, threshold):
-    """Set the slider, and wait for the frame in which the page follows."""
-    page.locator("#slider").fill(str(threshold))
+def settle(page):
+    """Wait for the frame in which the page follows."""
     page.evaluate(
         "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
     )
+
+
+def slide(page, threshold):
+    page.locator("#slider").fill(str(threshold))
+    settle(page)
 
 
 def column(page, key):

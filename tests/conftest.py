@@ -2,6 +2,7 @@
 
 import signal
 
+import pandas as pd
 import pytest
 import sklearn
 from browsing import chromium_or_skip
@@ -79,6 +80,12 @@ def client(cluster):
 
 
 # The report in a browser
+
+
+@pytest.fixture(scope="module")
+def flowers():
+    names = pd.Index([f"flower {i}" for i in range(150)], name="flower")
+    return load_iris(as_frame=True).data.set_axis(names, axis=0)
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,18 @@
 """What the tests of Dask share: blocks of rows, and small fits."""
 
+import pytest
 import sklearn
 
 from clustertrust import CAKE
 from clustertrust.files.sources import ArraySource
 
 ROWS = 1500  # of a block
+ON_A_CLUSTER = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore:Sending large graph"),
+    pytest.mark.xdist_group("dask"),  # one cluster
+]
 
 
 class SameBlocks(ArraySource):

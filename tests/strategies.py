@@ -6,9 +6,8 @@ from hypothesis import settings
 from hypothesis.extra.numpy import arrays
 from oracles import unique_optima
 
-few = settings(
-    max_examples=60, deadline=None, derandomize=True
-)  # the first example may compile a kernel
+# The first example may compile a kernel.
+few = settings(max_examples=60, deadline=None, derandomize=True)
 
 
 def labelings(*, unassigned=True, max_runs=5):

@@ -51,15 +51,13 @@ def case(name):
     """
     X, k = DATA[name]()
     X = X - X.mean(axis=0)
-    clusterer = (
-        "kmeans" if name == "lonely" else "kmeans-random"
-    )  # k-means++ finds the lonely points
+    # K-means++ finds the lonely points.
+    clusterer = "kmeans" if name == "lonely" else "kmeans-random"
     ensemble = build_ensemble(X, clusterer, n_clusters=k, n_runs=R, random_state=range(R))
     if name != "shuffled":
         return X, ensemble
-    rng = np.random.default_rng(
-        1
-    )  # with 0 one pair of runs has two best matchings, and either is right
+    # With 0 one pair of runs has two best matchings, and either is right.
+    rng = np.random.default_rng(1)
     drawn = rng.integers(0, k, ensemble.labels.shape)
     labels = np.where(rng.random(drawn.shape) < 1 / 3, drawn, ensemble.labels)
     return X, Ensemble.from_labels(labels, centers=ensemble.centers)

@@ -623,7 +623,16 @@ def test_pages_place_cells_and_show_what_is_known_of_them(blood, tmp_path, monke
     assert shown["settings"]["geometry"] == "graph and points"
     clustertrust.anndata.report(cells, "page.html", basis="X_pca")
     assert_array_equal(shown["embedding"], blood.obsm["X_pca"][:, :2])
+    del cells.obsm["X_umap"]
+    clustertrust.anndata.report(cells, "page.html")
+    assert_array_equal(shown["embedding"], blood.obsm["X_pca"][:, :2])
+    del cells.obsm["X_pca"]
+    clustertrust.anndata.report(cells, "page.html")
+    assert shown["embedding"] is None
+    with pytest.raises(ValueError, match=r"use_rep='X_pca' is not in adata.obsm, which is empty"):
+        clustertrust.anndata.score(cells, use_rep="X_pca")
     monkeypatch.undo()
+    cells.obsm["X_pca"] = blood.obsm["X_pca"]
     with pytest.raises(ValueError, match="basis='X_tsne' is not in"):
         clustertrust.anndata.report(cells, tmp_path / "page.html", basis="X_tsne")
     with pytest.raises(ValueError, match=r"other_score; call clustertrust\.anndata\.score"):

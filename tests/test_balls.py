@@ -13,6 +13,7 @@ from sklearn.mixture import GaussianMixture
 from clustertrust import opinions, persistence
 from clustertrust._balls import balls_of_densities, balls_of_points
 from clustertrust._mixtures import Components
+from clustertrust.ensemble import placing
 from clustertrust.ensemble.placing import KnownNear, Nearest, NearestTrainingPoint, Predict, place
 
 seeds = st.integers(0, 2**32 - 1)
@@ -82,8 +83,26 @@ def test_runs_place_points_as_without_balls(far_apart):
     known.placers = [lambda Z: asked.append(len(Z)) or np.zeros(len(Z), dtype=int)] * 4
     known.place(X, y)
     # Most points are near enough to need no search by the runs that have balls.
-    assert max(asked[:3]) < 2000
-    assert asked[3] == 3000
+    *by_balls, whole = sorted(asked)
+    assert max(by_balls) < 2000
+    assert whole == 3000
+
+
+@given(seeds, st.integers(1, 3))
+@settings(max_examples=30)
+def test_runs_that_search_together_place_points_as_each_alone(seed, together):
+    rng = np.random.default_rng(seed)
+    X, new = rng.integers(0, 4, (40, 3)).astype(float), rng.normal(1.5, 1.5, (60, 3))
+    new[:30] = X[:30]  # ties
+    sizes = rng.integers(2, 5, 6)
+    runs = [Nearest(rng.normal(1.5, 1, (k, 3)), np.arange(k)[::-1]) for k in sizes]
+    runs += [
+        NearestTrainingPoint(X, rng.permutation(40)[:20], rng.integers(0, 3, 20)) for _ in "ab"
+    ]
+    runs += [NearestTrainingPoint(X, None, rng.integers(0, 3, 40)) for _ in "ab"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(placing, "_TOGETHER", 60 * together)
+        assert_array_equal(place(runs, new), np.column_stack([run(new) for run in runs]))
 
 
 def test_components_are_the_same_in_large_data(far_apart, monkeypatch):

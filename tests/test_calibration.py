@@ -56,9 +56,8 @@ labelled = st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=2, max_s
 
 @pytest.mark.parametrize("weights", [np.ones(150), np.geomspace(0.1, 10, 150)])
 def test_logistic_is_the_penalty_free_regression_on_platts_targets(weights):
-    s, right = (
-        column[np.argsort(drawn(150)[0])] for column in drawn(150)
-    )  # so that weights rise with the score
+    # So that weights rise with the score.
+    s, right = (column[np.argsort(drawn(150)[0])] for column in drawn(150))
     N = {kind: weights[right == kind].sum() / weights.mean() for kind in (True, False)}
     target = np.where(right, (N[True] + 1) / (N[True] + 2), 1 / (N[False] + 2))
     oracle = LogisticRegression(C=1e12, tol=1e-10, max_iter=10_000).fit(
@@ -198,9 +197,8 @@ def test_bins_hold_neighbours_and_are_averaged(points, n_bins, strategy):
     else:
         assert (found.counts >= len(p) / n_bins / 2 - 1e-9).all()
     hits = np.add.reduceat(right, ends - found.counts, dtype=int)
-    same = len(set(p)) == len(
-        p
-    )  # otherwise the right ones of a tie may have been sorted into another bin here
+    # Otherwise the right ones of a tie may have been sorted into another bin here.
+    same = len(set(p)) == len(p)
     if same or len(parts) == 1:
         assert_allclose(found.observed, hits / found.counts)
     gap = sum(abs(found.observed - found.predicted) * found.counts) / len(p)
@@ -388,15 +386,10 @@ def test_a_map_by_hand_uses_up_no_labels():
 def test_classes_may_be_of_any_kind_and_missing():
     found = map_clusters(["x", "x", None, "y"], pd.Series(["a", None, "b", "c"], dtype="category"))
     assert found.names == {"x": "a", "y": "c"}
-    assert found.used.tolist() == [
-        0,
-        2,
-        3,
-    ]  # a class of a point without a cluster is used up as well
-    assert map_clusters([0, 1], [-1, 5]).names == {
-        0: -1,
-        1: 5,
-    }  # a negative number is a class, as in S3
+    # A class of a point without a cluster is used up as well.
+    assert found.used.tolist() == [0, 2, 3]
+    # A negative number is a class, as in S3.
+    assert map_clusters([0, 1], [-1, 5]).names == {0: -1, 1: 5}
 
 
 @pytest.mark.parametrize(
@@ -498,9 +491,8 @@ def test_what_is_no_weight_is_an_error(scores):
 def test_examples_draw_and_pages_show_what_they_drew(example, page, tmp_path, monkeypatch):
     module = load(example)
     monkeypatch.setattr(module, "IMAGES", tmp_path)
-    monkeypatch.setattr(
-        module, "SETS", {"S6": 3, "S2": 3}, raising=False
-    )  # two sets and one split are enough here
+    # Two sets and one split are enough here.
+    monkeypatch.setattr(module, "SETS", {"S6": 3, "S2": 3}, raising=False)
     monkeypatch.setattr(module, "SPLITS", 1, raising=False)
     module.main()
     drawn_here = {path.name for path in tmp_path.iterdir()}

@@ -9,10 +9,7 @@ from calibrating import drawn
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import binom, hypergeom
 
-from clustertrust.calibration import (
-    risk_threshold,
-    suggest,
-)
+from clustertrust.calibration import risk_threshold, suggest
 from clustertrust.calibration.evidence import (
     highest_share,
     hypergeometric_p,
@@ -82,9 +79,8 @@ def test_weighted_p_values_are_valid_in_strata(alpha, n):
 @pytest.mark.parametrize("alpha", [0.2, 0.5])
 def test_weighted_p_values_are_valid_for_independent_draws(alpha):
     kept, pi = np.array([4, 5]), np.array([0.9, 0.5])
-    outcomes = list(
-        product(range(5), range(5), range(6), range(6))
-    )  # right and wrong labelled points, by group
+    # Right and wrong labelled points, by group.
+    outcomes = list(product(range(5), range(5), range(6), range(6)))
     o = np.array(outcomes)
     p = weighted_p(o[:, [1, 3]], o[:, [0, 2]] + o[:, [1, 3]], np.tile(kept, (len(o), 1)), pi, alpha)
     for wrong in product(range(5), range(6)):
@@ -185,9 +181,8 @@ def test_the_exact_test_uses_its_delta_up_and_the_plain_share_breaks_it():
     for seed in range(DRAWS):
         certified += draw_random(s, right, seed).certified
         at = suggest(s, 200, random_state=seed).positions
-        errors = np.cumsum(~right[at])[
-            50:
-        ]  # at rises and scores fall: the surest labels come first
+        # At rises and scores fall: the surest labels come first.
+        errors = np.cumsum(~right[at])[50:]
         plain += (errors / np.arange(51, 201) <= ALPHA).any()
     assert certified / DRAWS > DELTA / 4
     assert plain / DRAWS > 2 * DELTA
@@ -306,9 +301,8 @@ def test_the_table_tells_the_order_of_the_tests():
 
 
 def test_delta_is_dealt_to_the_sets_that_forgive_one_and_eight_errors():
-    right = np.where(
-        np.arange(1000) % 5 == 0, 0.0, np.nan
-    )  # every label is wrong: each start fails at once
+    # Every label is wrong: each start fails at once.
+    right = np.where(np.arange(1000) % 5 == 0, 0.0, np.nan)
     found = risk_threshold(1 - np.arange(1000) / 1000, right, 0.2, 0.06)
     dealt = np.flatnonzero(found.levels)
     assert_allclose(found.levels[dealt], 0.03)
@@ -323,10 +317,8 @@ def test_delta_is_dealt_to_the_sets_that_forgive_one_and_eight_errors():
 
 def test_a_review_guarantees_nothing_and_can_be_far_off():
     rank = np.arange(1000)
-    s, right = (
-        1 - rank / 1000,
-        (rank >= 500) | (rank % 3 > 0),
-    )  # the surest half is wrong in a third of cases
+    # The surest half is wrong in a third of cases.
+    s, right = (1 - rank / 1000, (rank >= 500) | (rank % 3 > 0))
     sample = suggest(s, 300, "review")
     assert not sample.guaranteed
     with pytest.warns(
@@ -337,9 +329,8 @@ def test_a_review_guarantees_nothing_and_can_be_far_off():
     assert (found.guaranteed, found.certified, found.n_points) == (False, True, 300)
     assert "300 of 300 points" in str(found)
     assert "NOT GUARANTEED: this holds only for the labelled points." in str(found)
-    assert (
-        ~right[found.keep(s)]
-    ).mean() > 0.05  # the lowest scores are right here, and say nothing of the others
+    # The lowest scores are right here, and say nothing of the others.
+    assert (~right[found.keep(s)]).mean() > 0.05
     passed_off = risk_threshold(s[sample.positions], right[sample.positions], 0.05)
     assert (~right[passed_off.keep(s)]).mean() > 0.05
     honest = suggest(s, 300)

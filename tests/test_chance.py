@@ -213,13 +213,36 @@ def test_many_points_and_a_checkpoint_cost_no_more(asked, tmp_path):
     ],
 )
 def test_what_takes_long_is_done_fewer_times(asked, options, runs, draws, opinions):
-    cake = CAKE(3, n_runs=12, random_state=0, **options).fit(WINE)
+    cake = CAKE(3, n_runs=12, random_state=0, **options).fit(NOISE)
     cake.confidence_.cut()
     ((_, settings, _, drawn),) = asked
     assert drawn == draws
     assert settings.recipe.count() == runs
     assert settings.scoring.fusion.get_params().get("n_runs") == opinions
     assert cake.get_params()["fusion"] == options.get("fusion", "harmonic")
+
+
+@pytest.mark.parametrize("fusion", ["harmonic", "combined"])
+@pytest.mark.parametrize(("n", "draws"), [(8, 15), (100, 5)])
+def test_of_few_points_more_are_drawn(asked, fusion, n, draws):
+    CAKE(2, fusion=fusion, n_runs=4, random_state=0).fit(NOISE[:n]).confidence_.cut()
+    assert asked[0][3] == draws
+
+
+def test_nothing_is_said_about_data_that_nobody_has_seen(recwarn):
+    """Small runs of surrogates fail here, in threads; those of the data do not."""
+
+    def refuses(X, rng):
+        if not (X == -1.0).any():
+            raise ValueError("not my data")
+        return (X[:, 0] > 0).astype(int)
+
+    X = np.vstack([NOISE[:100, :2], [-1.0, -1.0]])
+    fusion = Combined(methods=[refuses, "kmeans"], n_runs=1)
+    cake = CAKE(2, fusion=fusion, n_runs=4, random_state=3, n_jobs=2).fit(X)
+    said = len(recwarn)
+    assert cake.confidence_.cut().rule == "chance"
+    assert len(recwarn) == said
 
 
 def test_it_works_for_runs_that_vary_and_for_any_method():

@@ -18,6 +18,7 @@ from sklearn.cluster import (
     SpectralClustering,
 )
 from sklearn.datasets import load_iris, make_blobs
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 from sklearn.neighbors import kneighbors_graph
@@ -198,9 +199,8 @@ def test_number_of_clusters_is_set_under_its_own_name():
             )
         )
         assert ensemble.n_clusters.max() <= 2
-    own = build_ensemble(
-        BLOBS, KMeans(5, n_init=1), n_runs=2, random_state=0
-    )  # None: its own value stands
+    # None: its own value stands.
+    own = build_ensemble(BLOBS, KMeans(5, n_init=1), n_runs=2, random_state=0)
     assert own.n_clusters.tolist() == [5, 5]
 
 
@@ -414,6 +414,10 @@ def test_a_failing_run_is_named_or_dropped():
         ({"clusterer": KMeans}, TypeError, "an instance, not a class"),
         ({"clusterer": []}, ValueError, "clusterer=\\[\\] is empty"),
         ({"clusterer": 3}, TypeError, "clusterer=3 must be"),
+        *(
+            ({"clusterer": other}, TypeError, "is not a clusterer; give one, such as 'kmeans'")
+            for other in (LogisticRegression(), StandardScaler(), make_pipeline(StandardScaler()))
+        ),
         (
             {"clusterer": "hdbscan", "n_clusters": 3},
             ValueError,
@@ -422,7 +426,7 @@ def test_a_failing_run_is_named_or_dropped():
         (
             {"clusterer": failing, "n_clusters": 3},
             ValueError,
-            "n_clusters=3 cannot be passed to the function",
+            "n_clusters=3 cannot be passed to the function failing; leave it out",
         ),
         (
             {"vary": {"n_neighbors": [3]}},

@@ -9,31 +9,19 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
-from dask_fits import ROWS, fit, fit_out_of_core
+from command import run
+from dask_fits import ON_A_CLUSTER, ROWS, fit, fit_out_of_core
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from clustertrust import CAKE, build_ensemble, confidence
-from clustertrust.cli import cli
 from clustertrust.files import open_source
-from clustertrust.streaming import stream
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore:Sending large graph"),
-    pytest.mark.xdist_group("dask"),  # one cluster
-]
-
-
-@pytest.fixture
-def small_sample(monkeypatch):
-    monkeypatch.setattr(stream, "SAMPLE_POINTS", 2000)
+pytestmark = ON_A_CLUSTER
 
 
 @pytest.mark.usefixtures("small_sample")
@@ -75,9 +63,8 @@ def test_frames_keep_their_columns(points, client):
     frame = frames.from_pandas(pd.DataFrame(points, columns=list("xyz")), npartitions=6)
     cake = fit(frame)
     assert cake.feature_names_in_.tolist() == ["x", "y", "z"]
-    assert_array_equal(
-        cake.labels_.compute(), fit_out_of_core(points).labels_
-    )  # six partitions of 1500 rows
+    # Six partitions of 1500 rows.
+    assert_array_equal(cake.labels_.compute(), fit_out_of_core(points).labels_)
 
 
 @pytest.mark.usefixtures("small_sample")
@@ -277,11 +264,10 @@ def test_workers_prepare_a_table_as_one_machine_does(points, cluster, tmp_path):
     frame.loc[::100, "x"] = np.nan
     path = tmp_path / "x.csv"
     frame.to_csv(path, index=False)
-    typed = ["score", str(path), "-k", "4", "--runs", "3", "--geometry", "rms", "--only-scores"]
+    typed = ["score", path, "-k", "4", "--runs", "3", "--geometry", "rms", "--only-scores"]
     found = []
     for more in ([], ["--scheduler", cluster.scheduler_address]):
-        done = CliRunner().invoke(cli, [*typed, *more, "--out", str(tmp_path / "s.csv")])
-        assert done.exit_code == 0, done.output
+        done = run(*typed, *more, "--out", tmp_path / "s.csv")
         assert "As categories: kind." in done.output
         assert "Scale: standard" in done.output
         found.append(pd.read_csv(tmp_path / "s.csv"))
@@ -292,9 +278,8 @@ def test_workers_prepare_a_table_as_one_machine_does(points, cluster, tmp_path):
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "feather"])
 def test_the_command_runs_on_a_scheduler(points, cluster, tmp_path, suffix):
     frame = pd.DataFrame(points, columns=list("xyz"))
-    frame.loc[:8990, "z"] = frame.loc[
-        :8990, "z"
-    ].round()  # written as integers until the last few rows
+    # Written as integers until the last few rows.
+    frame.loc[:8990, "z"] = frame.loc[:8990, "z"].round()
     frame.insert(0, "name", [f"{i:05}" for i in range(len(frame))])
     path = tmp_path / f"x.{suffix}"
     text = frame.assign(
@@ -307,10 +292,8 @@ def test_the_command_runs_on_a_scheduler(points, cluster, tmp_path, suffix):
     }
     writers[suffix]()
     typed = ["score", path, "-k", "4", "--runs", "5", "--id", "name", "--geometry", "rms"]
-    typed += ["--scale", "none", "--out"]
-    arguments = [*typed, tmp_path / "s.csv", "--scheduler", cluster.scheduler_address]
-    done = CliRunner().invoke(cli, [str(argument) for argument in arguments])
-    assert done.exit_code == 0, done.output
+    typed += ["--scale", "none", "--scheduler", cluster.scheduler_address]
+    run(*typed, "--out", tmp_path / "s.csv")
     scores = pd.read_csv(tmp_path / "s.csv", dtype={"name": str})
     expected = CAKE(4, n_runs=5, random_state=0, geometry="rms").fit(frame[["x", "y", "z"]])
     assert scores["name"].tolist() == frame["name"].tolist()
@@ -338,9 +321,7 @@ def test_text_on_a_scheduler_is_read_as_in_blocks(
     typed = ["score", path, "-k", "4", "--runs", "3", "--memory", "1"]
     tables = []
     for name, more in (("here", []), ("there", ["--scheduler", cluster.scheduler_address])):
-        arguments = [*typed, *more, "--out", tmp_path / f"{name}.csv"]
-        done = CliRunner().invoke(cli, [str(argument) for argument in arguments])
-        assert done.exit_code == 0, done.output
+        done = run(*typed, *more, "--out", tmp_path / f"{name}.csv")
         text = (tmp_path / f"{name}.csv").read_text()
         marks = {"sep": ";", "decimal": ","} if "decimal" in options else {"sep": text[3]}
         tables.append((pd.read_csv(tmp_path / f"{name}.csv", **marks), done.output.split("passes")))
@@ -385,9 +366,7 @@ def test_rows_that_are_left_out_are_the_same_on_a_scheduler(
     for name, where in (("here", []), ("there", ["--scheduler", cluster.scheduler_address])):
         typed = ["score", tmp_path / "x.csv", "-k", "4", "--runs", "3", "--memory", "1", *more]
         typed += [*where, "--out", tmp_path / f"{name}.csv", "--json"]
-        done = CliRunner().invoke(cli, [str(argument) for argument in typed])
-        assert done.exit_code == 0, done.output
-        told = json.loads(done.stdout)
+        told = json.loads(run(*typed).stdout)
         assert told["rows"] - told["scored"] == (1002 if not more else 2145)
         tables.append(pd.read_csv(tmp_path / f"{name}.csv"))
     here, there = tables
@@ -406,8 +385,7 @@ def test_the_index_of_a_parquet_file_names_the_rows_on_a_scheduler(points, clust
     typed = ["score", tmp_path / "x.parquet", "-k", "4", "--runs", "3", "--geometry", "rms"]
     typed += ["--scale", "none", "--out", tmp_path / "s.csv"]
     typed += ["--scheduler", cluster.scheduler_address]
-    done = CliRunner().invoke(cli, [str(argument) for argument in typed])
-    assert done.exit_code == 0, done.output
+    run(*typed)
     scores = pd.read_csv(tmp_path / "s.csv")
     assert_array_equal(scores[name or "id"], keys)
     whole = CAKE(4, n_runs=3, random_state=0, geometry="rms").fit(points)

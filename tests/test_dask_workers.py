@@ -8,7 +8,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from dask_fits import ROWS, fit, fit_out_of_core
+from dask_fits import ON_A_CLUSTER, ROWS, fit, fit_out_of_core
 from numpy.testing import assert_allclose, assert_array_equal
 
 from clustertrust import CAKE, Ensemble, Runs, _dask, build_ensemble, confidence
@@ -18,12 +18,7 @@ from clustertrust.stability import pairwise_stability
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore:Sending large graph"),
-    pytest.mark.xdist_group("dask"),  # one cluster
-]
+pytestmark = ON_A_CLUSTER
 
 
 # Ensembles

@@ -128,9 +128,8 @@ def test_without_axes_one_figure_is_made(display, iris):
 def test_estimator_and_record_give_the_same_numbers(display, iris):
     y = IRIS.target.to_numpy()
     one = FROM_ESTIMATOR[display](iris, y, new_ax())
-    scored = replace(
-        confidence(IRIS.data, iris.ensemble_), label_names=np.arange(3)
-    )  # else the reference's own names
+    # Else the reference's own names.
+    scored = replace(confidence(IRIS.data, iris.ensemble_), label_names=np.arange(3))
     other = FROM_CONFIDENCE[display](scored, IRIS.data, y, new_ax())
     numbers = [name for name in vars(one) if not name.endswith("_")]
     assert numbers

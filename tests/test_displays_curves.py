@@ -305,10 +305,7 @@ def test_runs_of_an_ensemble_are_shown_by_their_own_names(iris):
     )
     assert [
         re.sub(r" \(reference\)", "", title) for title in (shown.row_title, shown.column_title)
-    ] == [
-        "run 2",
-        "run 5",
-    ]
+    ] == ["run 2", "run 5"]
     agreement = [evaluation.accuracy(run, labels[:, iris.reference_run_]) for run in labels.T]
     default = AlignmentDisplay.from_estimator(iris, ax=new_ax())
     assert default.row_title == f"run {iris.reference_run_} (reference)"
@@ -326,9 +323,8 @@ def test_runs_of_an_ensemble_are_shown_by_their_own_names(iris):
 def test_the_reference_run_speaks_the_language_of_the_consensus():
     X, y = make_blobs([10, 20, 30], centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
     runs = [np.array([7, 3, 5])[y], np.array([5, 7, 3])[y]]
-    scored = replace(
-        confidence(X, runs), label_names=np.arange(3)
-    )  # what CAKE makes of the names of its runs
+    # What CAKE makes of the names of its runs.
+    scored = replace(confidence(X, runs), label_names=np.arange(3))
     table = AlignmentDisplay.from_confidence(scored, ax=new_ax()).alignment
     assert scored.reference_run == 0
     assert table.row_names == ["0", "1", "2"]

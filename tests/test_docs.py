@@ -661,6 +661,10 @@ def test_why_repeats_what_the_threshold_keeps_of_noise():
     few = (own <= NO_STRUCTURE).mean()
     told = f"keeps {own.mean():.0%} of the points on average, and at most 10% in {few:.0%} of"
     assert told in limits
+    small = pd.read_csv(ROOT / "experiments/research/chance/results/chance_few.csv")
+    small = small[small["fusion"] == "harmonic"].groupby("n")["kept_chance"].mean()
+    low, high = (f"{100 * share:.0f}" for share in (small.min(), small.max()))
+    assert f"of 10, 30 and 100 points it keeps {low} to {high}% (" in limits
     clear = (noise["kept_chance"] > WEAK_STRUCTURE).groupby([noise["fusion"], noise["kind"]]).mean()
     shares = [clear["harmonic", kind] for kind in ("ring segment", "log-normal", "exponential")]
     assert shares[0] == 1
@@ -675,6 +679,13 @@ def test_why_repeats_what_the_threshold_keeps_of_noise():
     assert f"{three:.0%} of the points of development sets instead of {two:.0%}" in limits
     tails = clear["harmonic, mixtures", "t3"]
     assert f"takes the tails, and {tails:.0%} are called clear" in limits
+
+
+def test_ideas_repeat_what_the_standard_errors_hold():
+    sets = pd.read_csv(ROOT / "experiments/research/errors/results/errors.csv")
+    (share,) = {f"{sets[score].mean():.0%}" for score in ("coverage", "combined")}
+    ideas = " ".join(page_text("ideas.md").split()).replace(" %", "%")
+    assert f"hold {share} of the scores after 800, on average over {len(sets)} data sets" in ideas
 
 
 def options_of(command):
@@ -785,19 +796,9 @@ def built(tmp_path_factory):
         pytest.skip(f'the pages need {", ".join(missing)}: pip install "clustertrust[docs]"')
     folder = tmp_path_factory.mktemp("html")
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "MPLBACKEND": "agg"}
-    command = [
-        "-m",
-        "sphinx",
-        "-W",
-        "--keep-going",
-        "-q",
-        "-D",
-        "nb_execution_mode=off",  # the test of each page runs its cells
-        "-b",
-        "html",
-        "-d",
-        str(folder / ".doctrees"),
-    ]
+    # The test of each page runs its cells.
+    command = ["-m", "sphinx", "-W", "--keep-going", "-q", "-D", "nb_execution_mode=off"]
+    command += ["-b", "html", "-d", str(folder / ".doctrees")]
     done = subprocess.run(
         [sys.executable, *command, str(DOCS), str(folder)],
         env=environment,

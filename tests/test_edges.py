@@ -45,9 +45,8 @@ def test_cluster_of_one_point(geometry):
 
 @pytest.mark.parametrize("geometry", [name for name in ALL_GEOMETRIES if name != "graph"])
 def test_duplicates_where_a_and_b_are_0(geometry):
-    s = silhouettes(
-        np.ones((4, 2)), [[0, 0, 1, 1], [0, 1, 1, 1]], geometry=geometry
-    )  # a warning would be an error
+    # A warning would be an error.
+    s = silhouettes(np.ones((4, 2)), [[0, 0, 1, 1], [0, 1, 1, 1]], geometry=geometry)
     assert_array_equal(s, np.zeros((4, 2)))
 
 
@@ -193,15 +192,12 @@ def test_ties_between_optimal_matchings(pair):
         assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
 
 
-@pytest.mark.filterwarnings(
-    "ignore:The runs have between:UserWarning"
-)  # so that a matching leaves one out
+# So that a matching leaves one out.
+@pytest.mark.filterwarnings("ignore:The runs have between:UserWarning")
 def test_ties_between_optimal_matchings_and_centres_that_travel_with_the_names():
     labels = np.array([[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 2, 2]]).T
-    centers = [
-        np.array([[1.5], [9.0], [70.0]]),
-        np.array([[0.0], [5.0], [9.0]]),
-    ]  # row 2 of run 0 is empty
+    # Row 2 of run 0 is empty.
+    centers = [np.array([[1.5], [9.0], [70.0]]), np.array([[0.0], [5.0], [9.0]])]
     renamed = 2 - labels
     turned = [rows[::-1] for rows in centers]
     one = confidence(X, labels, geometry=Centroid(centers))
@@ -261,9 +257,8 @@ def test_consensus_k_differing():
     result = confidence(X, runs.T)
     assert result.votes.shape == (6, 2)  # of the reference, run 0
     assert set(result.labels) == {0, 1}
-    assert_array_equal(
-        result.votes[2], [0.5, 0]
-    )  # assigned in two runs, and one of them votes for nothing
+    # Assigned in two runs, and one of them votes for nothing.
+    assert_array_equal(result.votes[2], [0.5, 0])
     assert result.consensus_strength[2] == 0.5
     runs[0, 2] = -1
     nothing, _ = messages(lambda: confidence(X, runs.T))

@@ -86,6 +86,11 @@ def test_negative_numbers_mean_not_assigned_among_objects_too(run):
     assert_array_equal(Ensemble.from_labels([run]).labels[:, 0], [0, 1, -1, -1])
 
 
+def test_its_name_fits_a_line():
+    ensemble = Ensemble.from_labels([["a", "a", "b"], ["x", "y", "y"]])
+    assert repr(ensemble) == "<Ensemble: 3 points, 2 runs; labels, n_clusters, summary(), …>"
+
+
 def test_from_labels_of_truth_values():
     ensemble = Ensemble.from_labels([[True, False, True]])
     assert_array_equal(ensemble.labels[:, 0], [0, 1, 0])
@@ -263,9 +268,8 @@ def test_random_state_object():
     assert same(first, second)
     state = np.random.RandomState(0)
     assert same(build_ensemble(X, n_clusters=4, n_runs=3, random_state=state), first)
-    assert not same(
-        build_ensemble(X, n_clusters=4, n_runs=3, random_state=state), first
-    )  # it moves on
+    # It moves on.
+    assert not same(build_ensemble(X, n_clusters=4, n_runs=3, random_state=state), first)
 
 
 def test_the_same_runs_for_any_n_jobs():

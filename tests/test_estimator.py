@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from command import RESULTS
 from extras import extra
 from fits import NEW, X, assert_same_fit, every_geometry, fitted
 from numpy.testing import assert_allclose, assert_array_equal
@@ -37,9 +38,8 @@ pl = extra("polars")
 @pytest.mark.filterwarnings("ignore:n_clusters is not given")  # as the checks leave it
 @parametrize_with_checks([CAKE(random_state=0)])
 def test_scikit_learn_check(estimator, check, monkeypatch):
-    monkeypatch.setenv(
-        "SCIPY_ARRAY_API", "1"
-    )  # the array API check, with NumPy arrays, asks for no more than this
+    # The array API check, with NumPy arrays, asks for no more than this.
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
     try:
         check(estimator)
     except SkipTest as skipped:
@@ -79,9 +79,8 @@ def test_attributes():
         assert getattr(cake, name).shape == (n,)
     assert np.ptp(cake.scores_) > 0.3
     assert cake.votes_.shape == (n, k)
-    assert_allclose(
-        cake.votes_.sum(axis=1), 1.0
-    )  # every run has k clusters, so that each has a partner
+    # Every run has k clusters, so that each has a partner.
+    assert_allclose(cake.votes_.sum(axis=1), 1.0)
     assert_array_equal(cake.labels_, cake.votes_.argmax(axis=1))
     assert_array_equal(cake.consensus_strength_, cake.votes_.max(axis=1))
     assert (cake.rival_ != cake.labels_).all()
@@ -185,19 +184,7 @@ def test_polars_in_and_out():
 def test_arrays_give_a_pandas_table_with_positions():
     table = fitted().to_frame()
     assert table.index.equals(pd.RangeIndex(150))
-    assert table.columns.tolist() == [
-        "label",
-        "score",
-        "standard_error",
-        "stability",
-        "geometry",
-        "silhouette_mean",
-        "silhouette_std",
-        "consensus_strength",
-        "rival",
-        "margin",
-        "reason",
-    ]
+    assert table.columns.tolist() == RESULTS
 
 
 def test_columns_that_share_a_name():

@@ -151,6 +151,21 @@ def test_missing_and_infinite_values(bad):
         confidence(frame, [np.arange(150) % 2] * 2)
 
 
+def test_values_behind_a_mask_are_missing():
+    masked = np.ma.masked_array(X, mask=False)
+    assert_array_equal(
+        CAKE(3, random_state=0).fit(masked).labels_, CAKE(3, random_state=0).fit_predict(X)
+    )
+    masked[4, 1] = np.ma.masked
+    with pytest.raises(ValueError, match=r"X contains 1 value.*row 4, column 1"):
+        CAKE(3).fit(masked)
+
+
+def test_a_frame_without_columns():
+    with pytest.raises(ValueError, match="X has no columns"):
+        CAKE(3).fit(pd.DataFrame(index=range(9)))
+
+
 def test_missing_values_of_nullable_and_polars_columns():
     values = [1, 2, None, 4]
     for frame in (
@@ -266,3 +281,5 @@ def test_explain_tells_what_the_attributes_hold():
 def test_text_in_place_of_numbers_has_a_remedy():
     with pytest.raises(ValueError, match=r"X has text, such as 'a'; .*TablePreparer\(\)"):
         CAKE(2).fit([["a", "b"], ["c", "d"], ["e", "f"]])
+    with pytest.raises(ValueError, match=r"X has text, such as 'a'; .*TablePreparer\(\)"):
+        CAKE(2).fit(np.array([["a", "b"], ["c", "d"], ["e", "f"]]))

@@ -21,14 +21,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from clustertrust import confidence
 from clustertrust._caught import collected_warnings
-from clustertrust._parallel import (
-    Order,
-    Team,
-    map_blocks,
-    one_thread,
-    run_blocks,
-    stack_columns,
-)
+from clustertrust._parallel import Order, Team, map_blocks, one_thread, run_blocks, stack_columns
 from clustertrust.cells import meet_runs, rename
 from clustertrust.columns import FIELDS
 
@@ -110,9 +103,8 @@ def test_warnings_kept_by_others_past_the_end_of_a_fit():
         assert warnings.showwarning is show
 
 
-@pytest.mark.parametrize(
-    "n_init", [1, 2]
-)  # on data made ready for all runs, and by a `fit` of each
+# On data made ready for all runs, and by a `fit` of each.
+@pytest.mark.parametrize("n_init", [1, 2])
 def test_every_run_has_one_thread(monkeypatch, n_init):
     seen, start = [], KMeans._init_centroids
 
@@ -203,9 +195,8 @@ def test_filters_that_another_thread_puts_back_during_a_fit(monkeypatch):
         thread.join(30)
     filters, show = state_of_warnings()
     assert filters == before[0]
-    warnings.showwarning = before[
-        1
-    ]  # it comes back as ours, which hands on what it is not meant to collect
+    # It comes back as ours, which hands on what it is not meant to collect.
+    warnings.showwarning = before[1]
     with pytest.warns(UserWarning, match="to whom it may concern"):
         show("to whom it may concern", UserWarning, "here", 1)
 
@@ -233,9 +224,8 @@ def test_warnings_of_fits_at_once_all_arrive():
     assert state_of_warnings() == before
 
 
-WIDE = np.random.default_rng(2).normal(
-    size=(200, 20)
-)  # so many columns that neighbours are found by OpenMP loops
+# So many columns that neighbours are found by OpenMP loops.
+WIDE = np.random.default_rng(2).normal(size=(200, 20))
 
 
 def _send_scores(connection, points, options):
@@ -243,9 +233,8 @@ def _send_scores(connection, points, options):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-@pytest.mark.filterwarnings(
-    "ignore:.*fork.*:DeprecationWarning"
-)  # Python 3.12: the forking process has threads
+# Python 3.12: the forking process has threads.
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 @pytest.mark.parametrize(
     "options", [{"geometry": name} for name in ("exact", "rms", "kernel", "graph")], ids=str
 )
@@ -255,9 +244,8 @@ def test_fit_in_a_forked_child(options, points):
     wait for ever.
     """
     here = fitted(points, n_jobs=2, **options).scores_
-    KMeans(3, n_init=1, random_state=0).fit(
-        np.tile(X, (10, 1))
-    )  # OpenMP's own threads are running now
+    # OpenMP's own threads are running now.
+    KMeans(3, n_init=1, random_state=0).fit(np.tile(X, (10, 1)))
     fork = multiprocessing.get_context("fork")
     receiver, sender = fork.Pipe(duplex=False)
     child = fork.Process(target=_send_scores, args=(sender, points, options | {"n_jobs": 2}))

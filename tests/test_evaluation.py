@@ -336,9 +336,8 @@ def test_error_precision_of_the_least_sure(share):
     m = {0.01: 4, 0.02: 9, 0.05: 22, 0.1: 43}[share]  # round(430 share), half to even
     least = np.argsort(scores)[:m]
     assert error_precision(scores, right, share) == pytest.approx(np.mean(~right[least]))
-    assert error_precision(scores[:5], right[:5], share) == float(
-        not right[scores[:5].argmin()]
-    )  # at least one
+    # At least one.
+    assert error_precision(scores[:5], right[:5], share) == float(not right[scores[:5].argmin()])
 
 
 def test_bins_are_of_equal_size_and_the_surer_are_the_larger():
@@ -392,9 +391,8 @@ def test_coverage_accuracy_with_one_alignment(digits):
 
 def test_aligning_anew_can_only_raise_the_accuracy(digits):
     _, labels, y = digits
-    scores = np.where(np.isin(y, [1, 8]), 1.0, 0.0) + np.linspace(
-        0, 0.1, len(y)
-    )  # the surest: two mixed classes
+    # The surest: two mixed classes.
+    scores = np.where(np.isin(y, [1, 8]), 1.0, 0.0) + np.linspace(0, 0.1, len(y))
     once = coverage_accuracy_curve(scores, labels, y)
     anew = coverage_accuracy_curve(scores, labels, y, alignment="subset")
     assert (anew.value >= once.value - 1e-12).all()

@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 import sklearn
 from click.testing import CliRunner
+from command import run
 from faulty import FAST, FRAME, HOW, ROWS, X, both, refused, score, write_lines
 from numpy.testing import assert_array_equal
 
@@ -46,9 +47,8 @@ def test_disk_full_while_scores_are_written(folder, how, out):
     out = out.replace("npz", "tsv") if how == "blocks" else out  # blocks do not write NPZ
     FRAME.to_csv("x.csv", index=False)
     typed = ["x.csv", *FAST, *HOW[how], "--geometry", "rms", "--out", out]
-    score(
-        *typed
-    )  # once before: what is compiled or cached on the way would find the disk full as well
+    # Once before: what is compiled or cached on the way would find the disk full as well.
+    score(*typed)
     Path(out).write_bytes(b"old")
     with full_disk(20_000):
         told = score(*typed, code=1).stderr
@@ -64,10 +64,9 @@ def test_disk_full_while_other_files_are_written(folder, kind):
     score(*typed, f"first-{name}")  # see above
     before = sorted(Path().rglob("*"))
     with full_disk(600 if kind == "checkpoint" else 4000):
-        done = CliRunner().invoke(cli, ["score", *typed, name])
-    assert done.exit_code == 1
-    assert "File too large" in done.stderr
-    assert name in done.stderr
+        told = run("score", *typed, name, code=1).stderr
+    assert "File too large" in told
+    assert name in told
     left = sorted(set(Path().rglob("*")) - set(before))
     # A checkpoint keeps what was finished before: its note of the settings. No part of a run is
     # there.
@@ -77,9 +76,8 @@ def test_disk_full_while_other_files_are_written(folder, kind):
 
 
 def test_disk_full_is_no_failed_run_to_be_dropped(folder):
-    build_ensemble(
-        X, n_clusters=2, n_runs=Runs(3, checkpoint="first"), random_state=0, n_jobs=1
-    )  # see above
+    # See above.
+    build_ensemble(X, n_clusters=2, n_runs=Runs(3, checkpoint="first"), random_state=0, n_jobs=1)
     with full_disk(600), pytest.raises(OSError, match=r"File too large: .*run-0000\d\.npz"):
         build_ensemble(
             X,
@@ -287,12 +285,7 @@ def test_column_of_mixed_types_in_a_frame():
 
 
 @both
-@pytest.mark.parametrize(
-    ("first", "told"),
-    [
-        ("2,15", "numbers in its first line"),
-    ],
-)
+@pytest.mark.parametrize(("first", "told"), [("2,15", "numbers in its first line")])
 def test_first_lines_that_are_no_names(folder, how, first, told):
     lines = FRAME.to_csv(index=False).splitlines()
     Path("x.csv").write_text("\n".join([first, *lines[1:]]))
@@ -312,11 +305,9 @@ def test_ids_that_occur_twice_stay_as_they_are(folder):
     for how, more in HOW.items():
         score("x.csv", *FAST, *more, "--id", "name", "--geometry", "rms", "--out", f"{how}.csv")
         assert pd.read_csv(f"{how}.csv")["name"].tolist() == frame["name"].tolist()
-    done = CliRunner().invoke(
-        cli, ["report", "whole.csv", "--data", "x.csv", "--id", "name", "--out", "r.html"]
-    )
-    assert done.exit_code == 1  # here they are needed to find the row
-    assert "its values occur more than once" in done.stderr
+    typed = ["whole.csv", "--data", "x.csv", "--id", "name", "--out", "r.html"]
+    told = run("report", *typed, code=1).stderr  # here they are needed to find the row
+    assert "its values occur more than once" in told
     assert not Path("r.html").exists()
 
 

@@ -9,12 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sklearn
-from click.testing import CliRunner
+from command import run
 from faulty import FAST, FRAME, X, other, refused, score
 from scipy import sparse
 
 from clustertrust import CAKE, Ensemble, Runs, build_ensemble
-from clustertrust.cli import cli
 from clustertrust.files import TableError, read_table
 from clustertrust.storage import read_arrays, write_arrays
 
@@ -80,18 +79,9 @@ CHANGES = {
     "labels of text": ("model", other("confidence/ensemble/labels", lambda a: a.astype(str))),
     "labels of another length": ("model", other("confidence/ensemble/labels", lambda a: a[:-1])),
     "labels in a line": ("model", other("confidence/ensemble/labels", lambda a: a.ravel())),
-    "centres of fewer columns": (
-        "model",
-        other(f"{RUNS}/0/placer/centers", lambda a: a[:, :1]),
-    ),
-    "fewer centres than labels": (
-        "model",
-        other(f"{RUNS}/0/placer/centers", lambda a: a[:1]),
-    ),
-    "labels of centres as floats": (
-        "model",
-        other(f"{RUNS}/0/placer/labels", lambda a: a + 0.5),
-    ),
+    "centres of fewer columns": ("model", other(f"{RUNS}/0/placer/centers", lambda a: a[:, :1])),
+    "fewer centres than labels": ("model", other(f"{RUNS}/0/placer/centers", lambda a: a[:1])),
+    "labels of centres as floats": ("model", other(f"{RUNS}/0/placer/labels", lambda a: a + 0.5)),
     "mixture of another shape": (
         "model",
         other(f"{RUNS}/1/placer/model/precisions_cholesky_", lambda a: a[:, :1]),
@@ -381,7 +371,6 @@ def test_keys_that_a_model_lacks_are_named(folder, part):
             else:
                 keys(edited)[key] = {"array": "nope"}
             write_arrays(Path("bad"), "model", edited, arrays)
-            done = CliRunner().invoke(cli, ["predict", "bad", "x.csv"])
-            assert done.exit_code == 1, f"{change} {key}: {done.output}"
-            assert done.stderr.startswith("Error: 'bad' is damaged: "), done.stderr
-            assert change == "odd" or key in done.stderr, done.stderr
+            told = run("predict", "bad", "x.csv", code=1).stderr
+            assert told.startswith("Error: 'bad' is damaged: "), told
+            assert change == "odd" or key in told, told

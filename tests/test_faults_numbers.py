@@ -7,13 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from click.testing import CliRunner
+from command import run
 from faulty import FAST, FRAME, HOW, ROWS, X, both, refused, score, write_lines
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
 from clustertrust import CAKE, confidence
-from clustertrust.cli import cli
 from clustertrust.geometry import Kernel
 
 GEOMETRIES = ["exact", "centroid", "rms", "kernel", "graph"]
@@ -36,8 +35,7 @@ def test_a_command_takes_many_columns(folder):
     np.save("wide.npy", wide)
     score("wide.npy", *FAST, "--out", "s.csv", "--model", "m")
     assert_allclose(pd.read_csv("s.csv")["score"], cake.scores_, rtol=1e-9)
-    done = CliRunner().invoke(cli, ["predict", "m", "wide.npy", "--out", "p.csv"])
-    assert done.exit_code == 0, done.output
+    run("predict", "m", "wide.npy", "--out", "p.csv")
     assert_array_equal(pd.read_csv("p.csv")["label"], cake.labels_)
 
 

@@ -177,10 +177,8 @@ def test_the_first_line_can_be_said_to_hold_names_or_not():
         "1.5",
         "2",
     ]
-    assert list(read_table(b"0,1\n3,4\n", format="csv").data.columns) == [
-        "0",
-        "1",
-    ]  # as pandas names columns itself
+    # As pandas names columns itself.
+    assert list(read_table(b"0,1\n3,4\n", format="csv").data.columns) == ["0", "1"]
     ids = read_table(b"007,2\n008,4\n", Reading(header=False, text=("0",)), format="csv").data[0]
     assert ids.tolist() == ["007", "008"]
 
@@ -190,6 +188,26 @@ def test_a_separator_can_be_given():
         "a": [1],
         "b": [2],
     }
+
+
+@pytest.mark.parametrize("separator", [";;", "a+"])
+def test_a_separator_is_one_character_or_blanks(separator):
+    with pytest.raises(ValueError, match="is not one character; try ';' or 'tab'"):
+        Reading(separator=separator)
+    for blanks in (" ", "spaces", r"\s+"):
+        table = read_table(b"a  b\n1 2\n", Reading(separator=blanks), format="csv")
+        assert list(table.data) == ["a", "b"]
+
+
+@pytest.mark.parametrize("suffix", [".xlsx", ".ods"])
+def test_other_sheets_of_a_file_are_named(tmp_path, suffix):
+    need_format(suffix)
+    with pd.ExcelWriter(str(tmp_path / f"t{suffix}")) as book:
+        for sheet in ("About", "My data"):
+            pd.DataFrame({"x": [1.5, 2.5]}).to_excel(book, sheet_name=sheet, index=False)
+    (note,) = read_table(tmp_path / f"t{suffix}").notes
+    assert str(note) == "sheet 'About', the first of 2 (sheet='My data' reads another)"
+    assert not read_table(tmp_path / f"t{suffix}", Reading(sheet="My data")).notes
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".npy", ".npz", ".csv.gz", ".h5ad"])

@@ -9,9 +9,8 @@ from strategies import few
 from clustertrust import CAKE, confidence
 from clustertrust.fusion import FUSIONS, harmonic, product
 
-share = st.just(0.0) | st.floats(
-    1e-9, 1
-)  # products of smaller numbers may underflow, no score is as small
+# Products of smaller numbers may underflow, no score is as small.
+share = st.just(0.0) | st.floats(1e-9, 1)
 shares = st.lists(share, min_size=1, max_size=8).map(np.array)
 
 

@@ -45,9 +45,8 @@ def self_tuning_gram(X):
     D = cdist(X, X)
     scale = np.sort(D, axis=1)[:, min(7, len(X) - 1)]  # column 0 is the point itself
     positive = scale[scale > 0]
-    if (
-        positive.size == 0
-    ):  # every point has copies enough: the smallest distance between two that differ
+    # Every point has copies enough: the smallest distance between two that differ.
+    if positive.size == 0:
         positive = D[D > 0]
     if positive.size == 0:
         return np.ones_like(D)
@@ -75,10 +74,8 @@ def test_exact_equals_scikit_learn(metric):
     ("metric", "params"),
     [
         ("minkowski", {"p": 3}),
-        (
-            "sqeuclidean",
-            {"w": np.array([1.0, 2.0, 5.0])},
-        ),  # with parameters the closed form does not apply
+        # With parameters the closed form does not apply.
+        ("sqeuclidean", {"w": np.array([1.0, 2.0, 5.0])}),
         ("seuclidean", {"V": np.array([1.0, 2.0, 5.0])}),
         ("mahalanobis", {"VI": np.diag([1.0, 2.0, 5.0])}),
     ],
@@ -214,10 +211,8 @@ def test_centroid_and_rms_equal_loops(container, labels):
 
 def test_given_centers_replace_means():
     labels = FULL[:, :2]
-    centers = [
-        rng.normal(size=(4, 3)),
-        rng.normal(size=(3, 3)),
-    ]  # run 0 has no labels 2 and 3: centres to drop
+    # Run 0 has no labels 2 and 3: centres to drop.
+    centers = [rng.normal(size=(4, 3)), rng.normal(size=(3, 3))]
     centers[0][2:] = X[:2]
 
     def loops(run, given):
@@ -340,9 +335,8 @@ def test_self_tuning_scale_of_few_points(n):
 
 
 def test_self_tuning_scale_of_duplicates_is_floored():
-    points = np.vstack(
-        [np.repeat(X[:1], 9, axis=0), X[1:30]]
-    )  # nine equal points: their 7th neighbour is at 0
+    # Nine equal points: their 7th neighbour is at 0.
+    points = np.vstack([np.repeat(X[:1], 9, axis=0), X[1:30]])
     labels = FULL[: len(points)]
     expected = kernel_loops(self_tuning_gram(points), labels)
     # Where a point is the mean of a cluster, an error of 1e-15 in the square is one of 3e-8 in the

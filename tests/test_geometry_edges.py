@@ -151,10 +151,8 @@ def test_blocks_do_not_change_the_result(options):
 def test_threads_do_not_change_a_bit(options, container):
     r = np.random.default_rng(1)
     points, labels = container(r.normal(size=(120, 7))), r.integers(0, 4, (120, 3))
-    for megabytes in (
-        1024,
-        0.1,
-    ):  # the second: memory, not the largest block, decides how the rows are cut
+    # The second: memory, not the largest block, decides how the rows are cut.
+    for megabytes in (1024, 0.1):
         with sklearn.config_context(working_memory=megabytes):
             alone, two, all_cores = (
                 silhouettes(points, labels, n_jobs=n_jobs, **options) for n_jobs in (1, 2, -1)
@@ -520,9 +518,8 @@ def test_sampled_refuses_sparse_data():
 )
 def test_long_work_is_told_beforehand(n, what):
     if what is None:
-        Exact().warn(
-            np.broadcast_to(0.0, (n, 20)), Compute(2)
-        )  # pytest turns a warning into an error
+        # pytest turns a warning into an error.
+        Exact().warn(np.broadcast_to(0.0, (n, 20)), Compute(2))
     else:
         with pytest.warns(UserWarning, match=what + r".* geometry='sampled'"):
             Exact().warn(np.broadcast_to(0.0, (n, 100)), Compute(2))

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import standin_cupy
+from dask_fits import ON_A_CLUSTER
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs
 from test_gpu import REAL
@@ -23,12 +24,7 @@ from clustertrust.kernels import _cupy
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore:Sending large graph"),
-    pytest.mark.xdist_group("dask"),  # one cluster
-]
+pytestmark = ON_A_CLUSTER
 CLOSE = {"cuda": 1e-5, "cuda-double": 1e-10}
 X = make_blobs(400, 5, centers=4, cluster_std=3.0, random_state=0)[0] + 100.0
 LABELS = build_ensemble(X, n_clusters=4, n_runs=4, random_state=0).labels.copy()

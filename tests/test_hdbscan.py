@@ -120,9 +120,8 @@ def test_without_ties_it_finds_what_scikit_learn_finds(size, method):
     """
     settings = {"min_samples": 1, "cluster_selection_method": method}
     extras = [{}, {"max_cluster_size": 40}]
-    extras += (
-        [{"cluster_selection_epsilon": 0.8}] if method == "eom" else []
-    )  # leaf: scikit-learn 1.9 fails
+    # Leaf: scikit-learn 1.9 fails.
+    extras += [{"cluster_selection_epsilon": 0.8}] if method == "eom" else []
     found = 0
     for seed in range(5):
         X = make_blobs(200, 3, centers=4, cluster_std=1.2, random_state=seed)[0]

@@ -217,6 +217,23 @@ def test_the_summary_says_which_signals_count(blobs):
     assert "Each signal alone: separation 5, stability 2. Pl" in fewer.summary()
 
 
+def test_a_range_that_may_end_too_early_is_noted(blobs):
+    """3 of 2 to 5 is the recommendation here, so that it is neither first nor last."""
+    flat, late = [0] * 4, [9, 8, 7, 0]
+    note = "is the {} number tried; a {} one may be more probable."
+    largest, smallest = note.format("largest", "larger"), note.format("smallest", "smaller")
+    assert "number tried" not in blobs.summary()
+    last = made(blobs, separation=flat, likelihood=late, stability=late)
+    assert last.best == 5
+    assert f"5 {largest}" in last.summary()
+    first = made(blobs, separation=flat, likelihood=flat, stability=flat)
+    assert first.best == 2
+    # One cluster is another question.
+    assert "number tried" not in first.summary()
+    from_three = replace(first, n_clusters=np.arange(3, 7), null_test=None)
+    assert f"3 {smallest}" in from_three.summary()
+
+
 def test_where_the_higher_family_explains_it_no_k_is_recommended(blobs, tmp_path):
     wave = np.where(np.arange(20) % 2, 0.03, -0.03)[:, None] + np.full((20, 4), 0.4)
     null_test = replace(
@@ -231,7 +248,7 @@ def test_where_the_higher_family_explains_it_no_k_is_recommended(blobs, tmp_path
     profile.report(tmp_path / "k.html")
     page = (tmp_path / "k.html").read_text(encoding="utf-8")
     for evidence in (
-        "Evidence for 1: at no k do the data score clearly higher than ",
+        "Evidence for 1: at none of the numbers compared do the data score clearly higher than ",
         f"Evidence for {profile.strongest}: the most probable of the others, chosen by ",
     ):
         assert f"\n{evidence}" in profile.summary()
@@ -246,6 +263,8 @@ def test_of_many_k_four_are_compared():
     compared = np.isfinite(profile.to_frame()["adjusted"])
     assert compared.sum() == 4
     assert_array_equal(profile.n_clusters[compared], profile.null_test.n_clusters)
+    assert "Compared with data without clusters: 2, 3, 5, 9 (adjusted: " in profile.summary()
+    assert "(adjusted: " not in choose_k(BLOBS, range(2, 4), null=None, **FEW).summary()
 
 
 def test_one_cloud_is_called_structured_no_more_often_than_the_level_allows():
@@ -359,13 +378,13 @@ def test_the_display_draws_what_is_there(blobs):
     assert_array_equal(shown.lines_["weakest"].get_ydata(), blobs.weakest_score)
     assert_array_equal(shown.lines_["beyond"].get_ydata(), np.maximum(blobs.adjusted, 0))
     assert shown.best_.get_x() + shown.best_.get_width() / 2 == pytest.approx(3)
-    assert axes[0].get_title().startswith("recommended: 3 (probability ")
+    assert axes[0].get_title().startswith("Recommended: 3 (probability ")
     bare = KProfileDisplay.from_profile(choose_k(BLOBS, [2, 3], null=None, **FEW), ax=axes[1])
     assert "beyond" not in bare.lines_
     numbers = KProfileDisplay.numbers(blobs) | {"best": 1, "plausible": (1, 3), "p_value": 0.4}
     nothing = KProfileDisplay(**numbers).plot(axes[2])
     assert nothing.best_ is None
-    assert axes[2].get_title() == "recommended: 1, no clear clusters (p = 0.4), or perhaps 3"
+    assert axes[2].get_title() == "Recommended: 1, no clear clusters (p = 0.4), or perhaps 3"
     figure.canvas.draw()
     plt.close(figure)
     with pytest.raises(TypeError, match="must be a KProfile"):

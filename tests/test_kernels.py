@@ -91,9 +91,8 @@ def test_squared_distances_equal_scipy(kernel, n, d, dtype, rtol):
     assert_allclose(ours[:10, :n], cdist(centers, X, "sqeuclidean"), rtol=rtol)
 
 
-@pytest.mark.parametrize(
-    "d", [4, 12, 16, 20, 64]
-)  # fewer, as many and more fours of features than rows at a time
+# Fewer, as many and more fours of features than rows at a time.
+@pytest.mark.parametrize("d", [4, 12, 16, 20, 64])
 def test_tiles_of_distances_are_roots_of_squares_to_the_last_bit(d):
     rng = np.random.default_rng(d)
     rows, columns = rng.normal(size=(_numba.TILE, d)), rng.normal(size=(d, _numba.TILE))

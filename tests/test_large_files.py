@@ -2,25 +2,20 @@
 killed.
 """
 
-import hashlib
 import json
-import os
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
+from command import process, run
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs
 
 from clustertrust import CAKE
-from clustertrust.cli import cli
 from clustertrust.files import open_source
 from clustertrust.reasons import REASONS, Cut
 from clustertrust.summary import Tally
@@ -45,10 +40,6 @@ def table(tmp_path_factory):
     return folder
 
 
-def score(*arguments):
-    return CliRunner().invoke(cli, ["score", *map(str, arguments)])
-
-
 @pytest.fixture(scope="module")
 def expected(table):
     """What the library says, of the same blocks."""
@@ -71,8 +62,7 @@ def expected(table):
     ],
 )
 def test_scores_are_those_of_the_library_row_by_row(table, expected, tmp_path, data, out):
-    done = score(table / data, *OPTIONS, "--scale", "none", "--out", tmp_path / out)
-    assert done.exit_code == 0, done.output
+    done = run("score", table / data, *OPTIONS, "--scale", "none", "--out", tmp_path / out)
     scores = {".PQ": pd.read_parquet, ".feather": pd.read_feather}.get((tmp_path / out).suffix)
     if scores is None:
         scores = partial(pd.read_csv, dtype={"name": str}, sep="\t" if "tsv" in out else ",")
@@ -88,7 +78,7 @@ def test_scores_are_those_of_the_library_row_by_row(table, expected, tmp_path, d
 
 
 def test_summary_of_blocks_is_that_of_the_whole(table, expected):
-    done = score(table / "x.parquet", *OPTIONS, "--scale", "none", "--json")
+    done = run("score", table / "x.parquet", *OPTIONS, "--scale", "none", "--json")
     told = json.loads(done.output)
     assert told["rows"] == ROWS
     at = {"25%": 0.25, "median": 0.5, "75%": 0.75}
@@ -112,99 +102,57 @@ def test_summary_of_blocks_is_that_of_the_whole(table, expected):
 
 def test_model_judges_new_rows_as_the_library(table, tmp_path):
     model = tmp_path / "m.model"
-    assert (
-        score(
-            table / "x.csv",
-            *OPTIONS,
-            "--standardize",
-            "--out",
-            tmp_path / "s.csv",
-            "--model",
-            model,
-        ).exit_code
-        == 0
-    )
-    arguments = [
-        "predict",
-        model,
-        table / "x.parquet",
-        "--id",
-        "name",
-        "--drop",
-        "kind",
-        "--out",
-        tmp_path / "p.csv",
-    ]
-    assert CliRunner().invoke(cli, [str(argument) for argument in arguments]).exit_code == 0
-    scored, judged = pd.read_csv(tmp_path / "s.csv"), pd.read_csv(tmp_path / "p.csv")
-    assert (
-        scored["label"] == judged["label"]
-    ).mean() > 0.999  # votes are the same; a new point is no member
+    scores, new = tmp_path / "s.csv", tmp_path / "p.csv"
+    run("score", table / "x.csv", *OPTIONS, "--standardize", "--out", scores, "--model", model)
+    columns = ["--id", "name", "--drop", "kind"]
+    run("predict", model, table / "x.parquet", *columns, "--out", new)
+    scored, judged = pd.read_csv(scores), pd.read_csv(new)
+    # Votes are the same; a new point is no member.
+    assert (scored["label"] == judged["label"]).mean() > 0.999
     assert_allclose(scored["score"], judged["score"], atol=5e-3)
     assert (scored["reason"] == judged["reason"]).mean() > 0.99
 
 
 def test_columns_are_standardised_as_in_memory(table, tmp_path):
-    score(
-        table / "x.csv",
-        *OPTIONS,
-        "--standardize",
-        "--out",
-        tmp_path / "blocks.csv",
-        "--model",
-        tmp_path / "blocks.model",
-    )
-    small = [option if option != "1" else "1024" for option in OPTIONS]
-    score(
-        table / "x.csv",
-        *small,
-        "--standardize",
-        "--out",
-        tmp_path / "whole.csv",
-        "--model",
-        tmp_path / "whole.model",
-    )
     from clustertrust.model_files import read_about
 
-    blocks, whole = (
-        read_about(tmp_path / f"{name}.model")["preparation"] for name in ("blocks", "whole")
-    )
+    small = [option if option != "1" else "1024" for option in OPTIONS]
+    for name, options in (("blocks", OPTIONS), ("whole", small)):
+        run("score", table / "x.csv", *options, "--standardize", "--model", tmp_path / name)
+    blocks, whole = (read_about(tmp_path / name)["preparation"] for name in ("blocks", "whole"))
     assert blocks == whole
 
 
 @pytest.mark.parametrize(
-    ("more", "what"),
+    ("more", "code", "what"),
     [
-        (["--separator", ";"], "there is no such column; it has name,a,b,c,d,kind"),
-        (["--array", "x"], "--array x is not used for csv files"),
-        (["--resample", "0.5"], "set --left-out predict"),
-        (["--use", "a", "--drop", "a"], "choose one of these"),
-        (["--id", "score"], "there is no such column; it has name, a, b, c, d, kind"),
-        (["--out", "scores.npy"], r"need a file of type .csv"),
-        (["--out", "-"], "cannot be printed; name a file"),
-        (["--geometry", "exact"], "needs all points at once"),
-        (["--runs", "auto"], "needs all points at once"),
-        (["--device", "cuda"], "is scored on the CPU"),
+        (["--separator", ";"], 1, "there is no such column; it has name,a,b,c,d,kind"),
+        (["--array", "x"], 1, "--array x is not used for csv files"),
+        (["--resample", "0.5"], 1, "set --left-out predict"),
+        (["--use", "a", "--drop", "a"], 1, "choose one of these"),
+        (["--id", "score"], 1, "there is no such column; it has name, a, b, c, d, kind"),
+        (["--out", "scores.npy"], 2, r"need a file of type .csv"),
+        (["--out", "-"], 2, "cannot be printed; name a file"),
+        (["--geometry", "exact"], 1, "needs all points at once"),
+        (["--runs", "auto"], 1, "needs all points at once"),
+        (["--device", "cuda"], 2, "is scored on the CPU"),
     ],
 )
 def test_what_blocks_do_not_do_is_refused_in_a_line_or_two(
-    table, tmp_path, monkeypatch, more, what
+    table, tmp_path, monkeypatch, more, code, what
 ):
     monkeypatch.chdir(tmp_path)
-    done = score(table / "x.csv", *OPTIONS, *more)
-    assert done.exit_code in {1, 2}
-    assert what in done.output
-    assert len(done.output.strip().splitlines()) <= 4
+    assert what in run("score", table / "x.csv", *OPTIONS, *more, code=code).stderr
     assert not list(tmp_path.iterdir())
 
 
 def test_a_format_that_is_named_is_read_in_blocks(table, tmp_path):
     shutil.copy(table / "x.csv", tmp_path / "x.data")
-    by_suffix = score(table / "x.csv", *OPTIONS, "--out", tmp_path / "one.csv")
-    by_name = score(tmp_path / "x.data", *OPTIONS, "--format", "csv", "--out", tmp_path / "two.csv")
-    assert by_suffix.exit_code == by_name.exit_code == 0, by_name.output
+    one, two = tmp_path / "one.csv", tmp_path / "two.csv"
+    run("score", table / "x.csv", *OPTIONS, "--out", one)
+    by_name = run("score", tmp_path / "x.data", *OPTIONS, "--format", "csv", "--out", two)
     assert "passes over x.data" in by_name.output
-    assert (tmp_path / "one.csv").read_bytes() == (tmp_path / "two.csv").read_bytes()
+    assert one.read_bytes() == two.read_bytes()
 
 
 # Missing values
@@ -235,16 +183,10 @@ def both_ways(path, tmp_path, *more):
     for name, memory in (("blocks", "1"), ("whole", "1024")):
         options = [*OPTIONS, "--geometry", "rms", "--only-scores", *more]
         options[options.index("--memory") + 1] = memory
-        done = score(
-            path, *options, "--out", tmp_path / f"{name}.csv", "--model", tmp_path / f"{name}.model"
-        )
-        assert done.exit_code == 0, done.output
+        scores, model = tmp_path / f"{name}.csv", tmp_path / f"{name}.model"
+        done = run("score", path, *options, "--out", scores, "--model", model)
         assert ("passes over" in done.output) == (name == "blocks")
-        yield (
-            pd.read_csv(tmp_path / f"{name}.csv", dtype={"name": str}),
-            tmp_path / f"{name}.model",
-            done.output,
-        )
+        yield pd.read_csv(scores, dtype={"name": str}), model, done.output
 
 
 @pytest.mark.parametrize("standardize", [[], ["--standardize"]], ids=["as read", "standardised"])
@@ -276,7 +218,7 @@ def test_rows_that_are_left_out_keep_their_numbers(holes, tmp_path):
     _, frame = holes
     frame.drop(columns=["name", "kind"]).to_parquet(tmp_path / "x.parquet")
     typed = ["-k", "3", "--runs", "4", "--memory", "1", "--drop-missing", "--json"]
-    done = score(tmp_path / "x.parquet", *typed, "--out", tmp_path / "s.parquet")
+    done = run("score", tmp_path / "x.parquet", *typed, "--out", tmp_path / "s.parquet")
     scores, told = pd.read_parquet(tmp_path / "s.parquet"), json.loads(done.output)
     assert_array_equal(scores["row"], np.arange(ROWS))
     incomplete = ~np.isfinite(frame[list("abcd")]).all(axis=1)
@@ -291,8 +233,7 @@ def test_rows_that_are_left_out_keep_their_numbers(holes, tmp_path):
 def test_a_column_without_values_is_set_aside(table, tmp_path, missing):
     frame = pd.read_csv(table / "x.csv").assign(c=np.nan)
     frame.to_csv(tmp_path / "x.csv", index=False)
-    done = score(tmp_path / "x.csv", *OPTIONS, *missing)
-    assert done.exit_code == 0
+    done = run("score", tmp_path / "x.csv", *OPTIONS, *missing)
     assert "Not clustered: c, no values." in done.output
 
 
@@ -334,22 +275,21 @@ def test_text_in_blocks_is_turned_into_numbers_and_predicted_so(tmp_path):
     frame, path = shop(ROWS), tmp_path / "x.csv"
     frame.to_csv(path, index=False)
     typed = [path, "-k", "3", "--runs", "4", "--id", "name", "--memory", "1"]
-    done = score(*typed, "--out", tmp_path / "s.csv", "--model", tmp_path / "m")
-    assert done.exit_code == 0, done.output
+    done = run("score", *typed, "--out", tmp_path / "s.csv", "--model", tmp_path / "m")
     assert "As categories: city." in done.output
     assert "they take the column's mean (of categories, their shares); rows" in done.output
     scores = pd.read_csv(tmp_path / "s.csv")
     assert scores["score"].notna().all()
     frame.head(50).to_csv(tmp_path / "new.csv", index=False)
-    new = ["predict", str(tmp_path / "m"), str(tmp_path / "new.csv"), "--id", "name"]
-    CliRunner().invoke(cli, [*new, "--out", str(tmp_path / "p.csv")])
+    new = [tmp_path / "new.csv", "--id", "name", "--out", tmp_path / "p.csv"]
+    run("predict", tmp_path / "m", *new)
     assert_array_equal(pd.read_csv(tmp_path / "p.csv")["label"], scores["label"][:50])
 
 
 LAYOUTS = {
-    "semicolon": (";", "utf-8", "", ["--separator", ";"], "a semicolon separates the fields"),
+    "semicolon": (";", "utf-8", "", ["--separator", ";"], "semicolons between the fields"),
     "utf-16": (",", "utf-16", "", ["--encoding", "utf-16"], "as utf-16 text"),
-    "windows": ("|", "cp1252", "", ["--encoding", "cp1252"], "as cp1252 text; a bar separates"),
+    "windows": ("|", "cp1252", "", ["--encoding", "cp1252"], "as cp1252 text; bars between"),
     "title": (",", "utf-8", "Sales of 2024\n\n", ["--skip-rows", "2"], "2 lines above the names"),
 }
 
@@ -366,8 +306,7 @@ def test_text_in_blocks_is_laid_out_as_it_is(tmp_path, layout):
     (tmp_path / "other" / "x.csv").write_bytes(text.encode(encoding))
     written = []
     for name, more in (("plain", ()), ("other", ()), ("other", typed)):
-        done = score(tmp_path / name, *options, *more, "--out", tmp_path / "s.csv")
-        assert done.exit_code == 0, done.output
+        done = run("score", tmp_path / name, *options, *more, "--out", tmp_path / "s.csv")
         assert "passes over" in done.output  # in blocks
         assert (told in done.output) == (name == "other" and not more)
         # Results are written as the data are.
@@ -408,8 +347,7 @@ def test_a_large_text_is_read_as_a_small_one(tmp_path, form):
     for memory in ("1000", "1"):
         out = tmp_path / f"{memory}.csv"
         options = ["-k", "3", "--runs", "2", "--geometry", "rms", "--only-scores", "--json"]
-        done = score(tmp_path / "x.csv", *options, "--memory", memory, "--out", out)
-        assert done.exit_code == 0, done.output
+        done = run("score", tmp_path / "x.csv", *options, "--memory", memory, "--out", out)
         found = json.loads(done.stdout)
         assert ("passes" in found) == (memory == "1")
         plans.append(json.dumps(found["plan"]).replace("Unnamed: 0", "id"))
@@ -423,10 +361,9 @@ def test_a_large_text_is_read_as_a_small_one(tmp_path, form):
 def test_a_wrong_encoding_in_blocks_says_what_to_name(tmp_path):
     (tmp_path / "parts").mkdir()
     shop(50).to_csv(tmp_path / "parts" / "x.csv", index=False, encoding="utf-16")
-    done = score(tmp_path / "parts", "-k", "3", "--encoding", "utf-8")
-    assert done.exit_code == 1
-    assert "x.csv" in done.output
-    assert "--encoding" in done.output
+    told = run("score", tmp_path / "parts", "-k", "3", "--encoding", "utf-8", code=1).stderr
+    assert "x.csv" in told
+    assert "--encoding" in told
 
 
 def test_robust_scales_of_an_array_in_blocks_are_measured(tmp_path):
@@ -453,17 +390,12 @@ def test_the_page_shows_the_sample_under_its_names_and_as_it_was_read(table, tmp
 
     def write_page(path, scores, points, *, title, **options):
         seen.update(
-            ids=points.ids,
-            unscaled=points.unscaled,
-            X=points.X,
-            rows=scores.index,
-            title=title,
+            ids=points.ids, unscaled=points.unscaled, X=points.X, rows=scores.index, title=title
         )
         path.write_text("")
 
     monkeypatch.setattr(writing, "write_page", write_page)
-    done = score(table / "x.csv", *OPTIONS, "--standardize", "--report", tmp_path / "r.html")
-    assert done.exit_code == 0, done.output
+    run("score", table / "x.csv", *OPTIONS, "--standardize", "--report", tmp_path / "r.html")
     frame = pd.read_csv(table / "x.csv", dtype={"name": str}).set_index("name")
     assert len(seen["ids"]) == 1000
     assert seen["rows"].equals(seen["ids"])
@@ -481,7 +413,7 @@ def test_a_column_without_a_name_can_name_the_rows(table, tmp_path):
     typed = [tmp_path / "x.csv", "-k", "3", "--runs", "2", "--memory", "1"]
     typed += ["--only-scores", "--out", tmp_path / "s.csv"]
     for told in ([], ["--id", "Unnamed: 0"], ["--drop", "Unnamed: 0"]):
-        assert score(*typed, *told).exit_code == 0
+        run("score", *typed, *told)
         assert_array_equal(pd.read_csv(tmp_path / "s.csv").iloc[:, 0], np.arange(ROWS))
 
 
@@ -494,21 +426,8 @@ def test_names_of_rows_may_be_missing_in_a_later_block(table, tmp_path):
 
     names = pa.array(frame["name"], from_pandas=True).cast(pa.int64())
     parquet.write_table(pa.table({"name": names} | {c: frame[c] for c in "abcd"}), path)
-    typed = [
-        path,
-        "-k",
-        "3",
-        "--runs",
-        "4",
-        "--memory",
-        "1",
-        "--id",
-        "name",
-        "--out",
-        tmp_path / "s.parquet",
-    ]
-    done = score(*typed)
-    assert done.exit_code == 0, done.output
+    typed = ["-k", "3", "--runs", "4", "--memory", "1", "--id", "name"]
+    run("score", path, *typed, "--out", tmp_path / "s.parquet")
     names = parquet.read_table(tmp_path / "s.parquet")["name"]
     assert names.type == pa.int64()
     assert names.to_pylist() == [*range(ROWS - 1), None]
@@ -517,8 +436,7 @@ def test_names_of_rows_may_be_missing_in_a_later_block(table, tmp_path):
 def test_text_in_the_last_block_is_told(table, tmp_path):
     text = (table / "x.csv").read_text().rstrip("\n")
     (tmp_path / "x.csv").write_text(text[: text.rindex(",")] + ",x\n000000,1,2,oops,4,x\n")
-    done = score(tmp_path / "x.csv", *OPTIONS, "--out", tmp_path / "s.csv")
-    assert done.exit_code == 0, done.output
+    done = run("score", tmp_path / "x.csv", *OPTIONS, "--out", tmp_path / "s.csv")
     assert "Note on c: 1 text, 'oops', is taken as missing." in done.output
     assert "Missing values: c 1;" in done.output
 
@@ -572,7 +490,7 @@ def test_summary_takes_each_mean_over_what_is_known():
 
 
 def test_runs_of_several_k_are_told_as_in_memory(table):
-    done = score(table / "x.csv", *OPTIONS, "-k", "2:4", "--agreement", "jaccard")
+    done = run("score", table / "x.csv", *OPTIONS, "-k", "2:4", "--agreement", "jaccard")
     assert ", 4 runs of 2 to 3 clusters, rms silhouettes; " in done.stdout
 
 
@@ -589,38 +507,24 @@ def test_summary_of_nothing_but_points_without_a_score():
 # Killed
 
 
-def command(table, folder):
-    """The command, with a checkpoint, in a process of its own."""
-    arguments = [*OPTIONS, "--jobs", "1", "--out", folder / "s.csv", "--model", folder / "m.model"]
-    arguments += ["--checkpoint", folder / "runs"]
-    return [sys.executable, "-m", "clustertrust", "score", *map(str, [table / "x.csv", *arguments])]
-
-
-def digest(path):
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
 def test_killed_twice_leaves_no_half_file_and_ends_with_the_same_bytes(table, tmp_path):
-    (tmp_path / "whole").mkdir()
-    began = time.monotonic()
-    subprocess.run(command(table, tmp_path / "whole"), check=True, capture_output=True)
-    seconds = time.monotonic() - began
-    (tmp_path / "killed").mkdir()
-    draw = np.random.default_rng(0)
-    for _ in range(2):
-        process = subprocess.Popen(
-            command(table, tmp_path / "killed"),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        time.sleep(draw.uniform(0.4, 0.9) * seconds)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        path = tmp_path / "killed" / "s.csv"
-        assert not path.exists() or digest(path) == digest(tmp_path / "whole" / "s.csv")
-    subprocess.run(command(table, tmp_path / "killed"), check=True, capture_output=True)
-    assert digest(tmp_path / "killed" / "s.csv") == digest(tmp_path / "whole" / "s.csv")
-    assert os.listdir(tmp_path / "killed" / "runs")
+    """While runs are fitted, and while scores are written."""
+    typed = ["score", str(table / "x.csv"), *OPTIONS, "--jobs", "1", "--out", "s.csv"]
+    typed += ["--model", "m.model", "--checkpoint", "runs"]
+    whole, killed = tmp_path / "whole.csv", tmp_path / "killed"
+    run(*typed[:-6], "--out", whole)
+    killed.mkdir()
+    for begun in ("runs/run-*", ".clustertrust-*/s.csv"):
+        running = process(*typed, cwd=killed)
+        while not list(killed.glob(begun)) and running.poll() is None:
+            time.sleep(0.005)
+        running.kill()
+        assert running.wait() == -signal.SIGKILL
+        assert not (killed / "s.csv").exists()
+    _, said = process(*typed, cwd=killed).communicate(timeout=300)
+    assert said == ""
+    assert (killed / "s.csv").read_bytes() == whole.read_bytes()
+    assert list(killed.glob("runs/run-*"))
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "arrow"])
@@ -644,8 +548,7 @@ def test_the_index_of_a_file_is_treated_in_blocks_as_in_memory(table, tmp_path, 
         out = tmp_path / f"{memory}.csv"
         typed = ["-k", "3", "--runs", "4", "--geometry", "rms", "--json", "--only-scores"]
         typed = typed[:-1] if memory == "1" else typed
-        done = score(path, *typed, "--memory", memory, "--out", out)
-        assert done.exit_code == 0, done.output
+        done = run("score", path, *typed, "--memory", memory, "--out", out)
         columns = json.loads(done.output)["plan"]["columns"]
         plans.append([(c["name"], c["use"]) for c in columns if c["use"] not in ("id", "ignored")])
         scores.append(pd.read_csv(out))

@@ -117,11 +117,8 @@ def test_the_shortcut_is_taken_at_all():
 @pytest.mark.parametrize(
     "table",
     [
-        [
-            [5, 5, 0],
-            [0, 5, 0],
-            [0, 0, 5],
-        ],  # the first largest entries lie in different columns, yet row 0 has two
+        # The first largest entries lie in different columns, yet row 0 has two.
+        [[5, 5, 0], [0, 5, 0], [0, 0, 5]],
         [[5, 1], [4, 3]],  # two rows want one column
         [[5, 1], [1, 5], [2, 2]],  # more rows than columns
     ],

@@ -58,6 +58,15 @@ def test_runs_that_do_not_differ_are_noted(stability, said):
     assert [note for note in build_report(table)["notes"] if ALONE in note] == notes
 
 
+def test_one_cluster_gets_no_note_on_what_it_is_not_compared_with():
+    table = table_of(np.ones(50)).assign(label=0, geometry=0.0)
+    assert notes_on(table) == ()
+    tally = Tally(Cut(0.5, "given"))
+    tally.add(table)
+    assert tally.summary().notes == ()
+    assert len(notes_on(table.assign(label=np.arange(50) % 2))) == 2
+
+
 def test_the_share_is_the_documented_one():
     assert note_on_runs(round(100 * ALIKE), 100)
     assert not note_on_runs(round(100 * ALIKE) - 1, 100)
@@ -154,3 +163,6 @@ def test_clusters_of_one_point_are_named_in_memory_and_in_blocks():
     table.loc[8, "label"] = -1  # noise
     assert len(summary_of(table, at=Cut(0.45, "given")).notes) == 1
     assert not summary_of(table.assign(suggested=0), at=Cut(0.45, "given")).notes  # given labels
+    table["label"] = np.arange(30)
+    (note,) = summary_of(table, at=Cut(0.45, "given")).notes
+    assert str(note) == "30 of 30 clusters have a single point; try fewer clusters."

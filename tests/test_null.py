@@ -89,9 +89,8 @@ def test_the_chance_of_any_cluster_alarm_is_at_most_the_level(from_boxes):
         (p_value(null.clusters()["mean_score"].max(), null.means["box"])) <= 0.2
         for null in from_boxes
     ]
-    assert sum(loose) > binom.ppf(
-        0.999, len(loose), 0.2
-    )  # so the comparison with the best cluster is needed
+    # So the comparison with the best cluster is needed.
+    assert sum(loose) > binom.ppf(0.999, len(loose), 0.2)
 
 
 def test_p_values_count():
@@ -251,9 +250,8 @@ def test_the_gaussian_has_mean_and_covariance_of_the_data():
     assert_allclose(drawn.mean(axis=0), X.mean(axis=0), atol=0.05)
     assert_allclose(np.cov(drawn.T), np.cov(X.T), atol=0.06)
     middle = np.abs(drawn[:, 2] - drawn[:, 2].mean()) < drawn[:, 2].std()
-    assert middle.mean() == pytest.approx(
-        0.683, abs=0.01
-    )  # petal lengths of the flowers themselves have two humps
+    # Petal lengths of the flowers themselves have two humps.
+    assert middle.mean() == pytest.approx(0.683, abs=0.01)
 
 
 def test_permuted_columns_keep_their_values_and_nothing_else():
@@ -293,9 +291,8 @@ def test_points_far_out_are_named_and_one_cloud_without_them_is_none_the_more_st
     assert null.structured  # six points make it so
     assert null.far_out.tolist() == [3, 4, 5, 6, 7, 8]
     assert "6 points lie far from all others: 3, 4, " in null.summary()
-    rest = null_reference(
-        np.delete(X, null.far_out, axis=0), 2, **FEW
-    )  # pytest turns a warning into an error
+    # pytest turns a warning into an error.
+    rest = null_reference(np.delete(X, null.far_out, axis=0), 2, **FEW)
     assert not rest.structured
     assert rest.far_out.size == 0
 
@@ -461,6 +458,8 @@ def test_a_summary_quotes_other_tests_and_where_they_disagree():
     assert "\n  They disagree: " in cake.summary(tests=[doubtful])
     with pytest.raises(ValueError, match="tests=3 has no verdict; give results of null_reference"):
         cake.summary(tests=[3])
+    with pytest.raises(TypeError, match="must be a list of results of null_reference or choose_k"):
+        cake.summary(tests=null)
 
 
 def test_a_summary_and_a_page_quote_a_choice_of_k(tmp_path):

@@ -6,6 +6,7 @@ import pytest
 from extras import extra
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
+from scipy.stats import beta
 from sklearn.base import clone
 from sklearn.cluster import SpectralClustering
 from sklearn.datasets import load_iris, make_blobs
@@ -13,7 +14,7 @@ from sklearn.metrics import pairwise_distances
 from sklearn.mixture import GaussianMixture
 from sklearn.neighbors import kneighbors_graph
 
-from clustertrust import CAKE, Combined, Runs, audit, build_ensemble, confidence
+from clustertrust import CAKE, Combined, Fusion, Runs, audit, build_ensemble, confidence
 from clustertrust.evaluation import auroc, correctness
 from clustertrust.fusion import harmonic
 from clustertrust.opinions import _match, gather_opinions
@@ -41,6 +42,22 @@ def test_the_score_is_the_mean_of_its_three_parts(cake):
     table = cake.to_frame()
     assert_array_equal(table["second_opinions"], cake.second_opinions_)
     assert table["second_choice"].isin([0, 1, 2]).all()
+
+
+def test_errors_allow_for_other_opinions(cake):
+    """The posterior of a share, seen in 8 opinions, has a third of the weight."""
+    paper = CAKE(3, **OPTIONS).fit(X)
+    new = X[::5] + 0.05
+    for ours, theirs in ((cake.to_frame(), paper.to_frame()), (cake.judge(new), paper.judge(new))):
+        votes = 8 * ours["second_opinions"]
+        expected = np.hypot(theirs["standard_error"], beta(votes + 1, 9 - votes).std()) / 3
+        assert_allclose(ours["standard_error"], expected, rtol=1e-9)
+
+
+def test_more_runs_are_not_added_for_the_errors_of_opinions():
+    auto = {"n_runs": "auto", "random_state": 0}
+    ours, paper = (CAKE(3, fusion=name, **auto).fit(X) for name in ("combined", "harmonic"))
+    assert ours.n_runs_ <= paper.n_runs_ < 1000
 
 
 def test_opinions_are_shares_of_other_methods_by_a_plain_count():
@@ -76,7 +93,7 @@ def test_it_finds_what_all_runs_of_k_means_get_wrong():
     doubtful = int(np.argmin(ours.second_opinions_))
     said = str(ours.explain(doubtful))
     assert "Second opinions 0." in said
-    assert f"most put it into {ours.second_choice_[doubtful]}" in said
+    assert f"more put it into {ours.second_choice_[doubtful]}" in said
 
 
 def test_the_same_for_any_number_of_threads_and_again(cake):
@@ -148,6 +165,47 @@ def test_one_cluster_and_few_points():
     assert np.isfinite(tiny.scores_).all()
 
 
+def test_few_points_get_the_opinions_that_they_allow(recwarn):
+    """Spectral clustering links ten points and needs more of them than clusters."""
+    few = CAKE(2, fusion="combined", **OPTIONS).fit(X[48:53])
+    each = CAKE(12, fusion="combined", **OPTIONS).fit(X[::13])
+    assert len(few.second_opinions_) == 5
+    assert (each.second_opinions_ > 0).any()
+    assert not [warning for warning in recwarn if "failed" in str(warning.message)]
+
+
+def test_methods_that_find_their_own_number_of_clusters():
+    def three(points, rng):
+        return np.digitize(points[:, 2], [2.5, 4.9])
+
+    own = CAKE(2, fusion=Combined([three, "hdbscan"], n_runs=1), **OPTIONS).fit(X)
+    assert set(own.second_opinions_) <= {0, 0.5, 1}
+    # Two of three and two of two clusters have a partner.
+    assert 0.6 < own.second_opinions_.mean() < 1
+
+
+def test_runs_of_other_methods_that_fail_are_called_that():
+    def fails(points, rng):
+        raise ValueError("never")
+
+    with pytest.warns(UserWarning, match="1 of 2 runs for second opinions failed .*never.$"):
+        CAKE(3, fusion=Combined([fails, "gmm"], n_runs=1), **OPTIONS).fit(X)
+
+
+def test_a_fusion_of_ones_own_may_ask_for_opinions():
+    class Weighted(Fusion):
+        uses_opinions = True
+
+        def __init__(self, weight=0.5):
+            self.weight = weight
+
+        def __call__(self, c, g, *more):
+            return (1 - self.weight) * harmonic(c, g) + self.weight * more[-1]
+
+    cake = CAKE(3, fusion=Weighted(1.0), **OPTIONS).fit(X)
+    assert_array_equal(cake.scores_, cake.second_opinions_)
+
+
 def test_it_is_cloned_and_its_parameters_are_reached():
     cake = clone(CAKE(3, fusion=Combined(["gmm"], n_runs=2)))
     cake.set_params(fusion__n_runs=3)
@@ -159,13 +217,26 @@ def test_it_is_cloned_and_its_parameters_are_reached():
     [
         ({"methods": "gmm"}, TypeError, "methods='gmm' must be a list"),
         ({"methods": []}, ValueError, r"methods=\[\] is empty"),
-        ({"methods": ["k-means"]}, ValueError, "k-means"),
+        ({"methods": ["k-means"]}, ValueError, "methods='k-means' is not known.*'kmeans'"),
+        ({"methods": [3]}, TypeError, "methods=3 must be a name, an estimator"),
         ({"n_runs": 0}, ValueError, "n_runs=0"),
     ],
 )
 def test_wrong_parameters_are_named(options, error, message):
     with pytest.raises(error, match=message):
-        CAKE(3, fusion=Combined(**options), **OPTIONS).fit(X)
+        CAKE(3, fusion=Combined(**options), clusterer=untouched, **OPTIONS).fit(X)
+
+
+def untouched(X, rng):
+    """A clusterer that nobody may call: what is wrong is found before the runs."""
+    raise AssertionError
+
+
+def test_methods_must_suit_the_distances():
+    D = pairwise_distances(X[::5])
+    how = {"clusterer": "kmedoids", "metric": "precomputed", "fusion": Combined(["gmm"])}
+    with pytest.raises(ValueError, match="methods='gmm' needs points with coordinates"):
+        CAKE(3, **how, **OPTIONS).fit(D)
 
 
 def test_sparse_points_are_refused_with_a_way_out():

@@ -8,6 +8,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pandas as pd
 import pytest
+from command import run
 from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize_scalar
@@ -286,20 +287,17 @@ def test_float32_is_as_good():
 
 def test_few_points():
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(12, 40)) + np.repeat(
-        [[0], [4], [9]], 4, axis=0
-    )  # fewer points than columns
+    # Fewer points than columns.
+    X = rng.normal(size=(12, 40)) + np.repeat([[0], [4], [9]], 4, axis=0)
     p = persistence(X, np.repeat([0, 1, 2], 4))
     assert np.isfinite(p).all()
     assert p.min() > 0.9
     single = persistence([[0.0], [1.0], [2.0], [50.0]], [0, 0, 0, 1])  # a cluster of one
     assert ((single > 0.5) & (single <= 1)).all()
-    assert_allclose(
-        persistence(np.ones((5, 2)), [0, 0, 0, 0, 1]), [0.8, 0.8, 0.8, 0.8, 0.2]
-    )  # shares are all there is
-    assert_array_equal(
-        persistence([[0.0], [0.0], [1.0], [1.0]], [0, 0, 1, 1]), 1.0
-    )  # no spread at all
+    # Shares are all there is.
+    assert_allclose(persistence(np.ones((5, 2)), [0, 0, 0, 0, 1]), [0.8, 0.8, 0.8, 0.8, 0.2])
+    # No spread at all.
+    assert_array_equal(persistence([[0.0], [0.0], [1.0], [1.0]], [0, 0, 1, 1]), 1.0)
     assert np.median(persistence(rng.normal(size=(50, 2)), np.zeros(50))) > 0.9  # one cluster
 
 
@@ -534,27 +532,9 @@ def test_choosing_k_and_null_take_it():
 
 
 def test_on_the_command_line(tmp_path):
-    from click.testing import CliRunner
-
-    from clustertrust.cli import cli
-
     pd.DataFrame(X, columns=["a", "b"]).to_csv(tmp_path / "x.csv", index=False)
-    done = CliRunner().invoke(
-        cli,
-        [
-            "score",
-            str(tmp_path / "x.csv"),
-            "-k",
-            "3",
-            "--fusion",
-            "refined",
-            "--seed",
-            "0",
-            "--out",
-            str(tmp_path / "s.csv"),
-        ],
-    )
-    assert done.exit_code == 0, done.output
+    typed = ["-k", "3", "--fusion", "refined", "--seed", "0", "--out", tmp_path / "s.csv"]
+    run("score", tmp_path / "x.csv", *typed)
     table = pd.read_csv(tmp_path / "s.csv")
     expected = (harmonic(table["stability"], table["geometry"]) + table["persistence"]) / 2
     assert_allclose(table["score"], expected, atol=1e-6)

@@ -150,6 +150,18 @@ def test_text_and_dates_are_encoded_by_transformers_of_the_user():
     assert len(TablePreparer().fit(frame).get_feature_names_out()) == len(names) - 6
 
 
+def test_comments_that_all_differ_are_texts_for_a_transformer():
+    frame = shop(60)[["a", "paid"]].assign(
+        said=[f"came {j} minutes late" for j in range(60)], who=[f"Ann {j}" for j in range(60)]
+    )
+    plain = TablePreparer().fit(frame).plan_
+    assert [column.kind for column in plain.columns[2:]] == ["id", "id"]
+    preparer = TablePreparer(text=TfidfVectorizer(max_features=3)).fit(frame)
+    assert "Encoded: said." in str(preparer.plan_)
+    assert list(preparer.encoders_) == ["said"]
+    assert preparer.transform(frame).shape == (60, len(plain.features) + 3)
+
+
 @pytest.mark.parametrize("kind", ["polars", "pyarrow"])
 def test_other_frames_are_read_as_pandas_are(kind):
     frame = shop()
@@ -186,6 +198,12 @@ def test_a_search_takes_other_frames(kind):
     assert_array_equal(
         found.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"]
     )
+
+
+def test_one_column_needs_no_list():
+    frame = shop()
+    plan = TablePreparer(drop="age", na="-9").fit(frame).plan_
+    assert plan == TablePreparer(drop=["age"], na=["-9"]).fit(frame).plan_
 
 
 def test_an_edited_plan_is_given_back():

@@ -184,10 +184,8 @@ def test_there_is_a_runner_up_wherever_there_is_another_cluster(labels):
 def test_a_runner_up_where_the_reference_run_leaves_the_point_out():
     X = np.array([[0.0], [1.0], [2.0], [3.0], [10.0], [11.0], [12.0], [30.0], [31.0], [32.0]])
     runs = np.repeat([[0, 0, 0, 0, 1, 1, 1, 2, 2, 2]], 5, axis=0)
-    names = {
-        1: [5, 4, 3],
-        3: [1, 2, 0],
-    }  # other names in other runs: what is near must be told in the reference's
+    # Other names in other runs: what is near must be told in the reference's.
+    names = {1: [5, 4, 3], 3: [1, 2, 0]}
     for r, new in names.items():
         runs[r] = np.array(new)[runs[r]]
     reference = confidence(X, runs.T).reference_run
@@ -195,9 +193,8 @@ def test_a_runner_up_where_the_reference_run_leaves_the_point_out():
     result = confidence(X, runs.T)
     assert result.reference_run == reference
     assert result.label_names[result.labels[3]] == runs[reference, 0]
-    assert (
-        result.label_names[result.rival[3]] == runs[reference, 4]
-    )  # 3 is nearest to the cluster at 10
+    # 3 is nearest to the cluster at 10.
+    assert result.label_names[result.rival[3]] == runs[reference, 4]
     assert result.margin[3] == 1.0
 
 

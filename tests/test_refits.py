@@ -89,9 +89,8 @@ def fit(cake, data, kind):
 def fresh(data):
     found = {kind: fit(CAKE(2, n_runs=3, random_state=0, n_jobs=1), data, kind) for kind in KINDS}
     streamed = {kind for kind in KINDS if hasattr(found[kind], "n_passes_")}
-    assert streamed == {
-        kind for kind in KINDS if kind.startswith(("streamed", "dask"))
-    }  # else nothing is shown here
+    # Else nothing is shown here.
+    assert streamed == {kind for kind in KINDS if kind.startswith(("streamed", "dask"))}
     return found
 
 

@@ -66,11 +66,8 @@ def test_arrays_come_back(dtype):
     [
         (pd.RangeIndex(3, 9, 2), "range", ["3", "5", "7"]),
         (pd.Index([10, -4, 2**53 - 1]), "numbers", ["10", "-4", str(2**53 - 1)]),
-        (
-            pd.Index([10, 2**53]),
-            "texts",
-            ["10", str(2**53)],
-        ),  # a double cannot tell 2**53 from 2**53 + 1
+        # A double cannot tell 2**53 from 2**53 + 1.
+        (pd.Index([10, 2**53]), "texts", ["10", str(2**53)]),
         (pd.Index([0, 2**64 - 1], dtype=np.uint64), "texts", ["0", str(2**64 - 1)]),
         (pd.Index(["007", HOSTILE, "ü"]), "texts", ["007", HOSTILE, "ü"]),
         (pd.MultiIndex.from_tuples([("a", 1), ("b", 2)]), "texts", ["a / 1", "b / 2"]),
@@ -100,9 +97,8 @@ def test_contents_are_the_table(cake, iris):
     assert contents["clusters"] == ["0", "1", "2"]
     assert contents["drawn"] is None
     assert_array_equal(unpack(contents["labels"]), cake.labels_)
-    assert_array_equal(
-        unpack(contents["rows"]["score"]), cake.scores_
-    )  # every bit, so that counts agree
+    # Every bit, so that counts agree.
+    assert_array_equal(unpack(contents["rows"]["score"]), cake.scores_)
     assert_array_equal(unpack(contents["rows"]["rival"]), cake.rival_)
     for name in (
         "standard_error",
@@ -141,12 +137,8 @@ def test_reasons_claim_nothing_that_a_file_does_not_hold():
     columns = {"stability": [1.0, 0.2, 1.0, 1.0], "geometry": [0.9, 0.0, 0.0, 0.7]}
     contents = build_report(table(**columns))
     names = [contents["reasons"]["names"][code] for code in unpack(contents["reasons"]["of"])]
-    assert names == [
-        "fringe",
-        "boundary",
-        "boundary",
-        "unassigned",
-    ]  # S̃ of 0 without silhouettes: mostly a border
+    # S̃ of 0 without silhouettes: mostly a border.
+    assert names == ["fringe", "boundary", "boundary", "unassigned"]
     assert build_report(table())["reasons"] is None
 
 
@@ -154,12 +146,8 @@ def test_the_largest_votes_are_kept_in_order():
     votes = pd.DataFrame(np.eye(4)[:, [0, 1, 2, 3]] * 0.4, columns=["1", "0", "5", "6"])
     votes.loc[0] = [0.1, 0.2, 0.3, 0.4]
     contents = build_report(table(), votes=votes)
-    assert contents["clusters"] == [
-        "0",
-        "1",
-        "5",
-        "6",
-    ]  # columns of a file are text; 0 and 1 are those of the labels
+    # Columns of a file are text; 0 and 1 are those of the labels.
+    assert contents["clusters"] == ["0", "1", "5", "6"]
     assert unpack(contents["votes"]["clusters"])[0].tolist() == [3, 2, 0, 1]
     assert_allclose(unpack(contents["votes"]["shares"])[0], [0.4, 0.3, 0.2, 0.1], rtol=1e-6)
     assert unpack(contents["votes"]["clusters"])[1, 0] == 0
@@ -193,9 +181,8 @@ def test_two_columns_are_drawn_as_they_are():
     X = pd.DataFrame({"time": 1.7e9 + np.array([0.0, 1.0, 2.0, 3.0]), "b": [5.0, 5.0, 5.0, 6.0]})
     contents = build_report(table(), X)
     assert contents["view"]["names"] == ["time", "b"]
-    assert_allclose(
-        points(contents), X.to_numpy(), rtol=0, atol=1e-6
-    )  # 32 bits alone would be off by 128
+    # 32 bits alone would be off by 128.
+    assert_allclose(points(contents), X.to_numpy(), rtol=0, atol=1e-6)
 
 
 def test_more_columns_are_drawn_by_principal_components(cake, iris):
@@ -224,9 +211,8 @@ def test_sparse_data_of_many_columns_and_of_none_that_differ():
     dense[:200, :20] += 2
     xy, shares = principal_components(sparse.csr_array(dense))
     pca = PCA(2).fit(dense)
-    assert_allclose(
-        xy[:, 0], pca.transform(dense)[:, 0], atol=1e-6
-    )  # the second is noise, and not sought to the end
+    # The second is noise, and not sought to the end.
+    assert_allclose(xy[:, 0], pca.transform(dense)[:, 0], atol=1e-6)
     assert_allclose(shares, pca.explained_variance_ratio_, rtol=0.02)
     for same in (np.ones((5, 3)), np.zeros((5, 3)), np.ones((2, 3))):
         xy, shares = principal_components(sparse.csr_array(same))

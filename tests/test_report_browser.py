@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
-from browsing import column, download, number, slide, violations
+from browsing import column, download, number, settle, slide, violations
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_iris, make_blobs
 
@@ -52,10 +52,7 @@ def test_the_slider_moves_everything_to_what_python_computes(visit, iris):
     for threshold in (0.5, 0.8, 0, 1, 0.31, boundary):
         if threshold == boundary:
             page.locator("#number").fill(repr(threshold))
-            page.evaluate(
-                "() => new Promise((done) => requestAnimationFrame(() => "
-                "requestAnimationFrame(done)))"
-            )
+            settle(page)
         else:
             slide(page, threshold)
         kept = cake.scores_ > threshold
@@ -121,10 +118,8 @@ def test_the_table_sorts_pages_and_searches(visit, iris):
     assert column(page, "reason") == ["Boundary between 1 and 2"]
     assert "does not clearly belong" in page.locator("#reasons").inner_text()  # once, below
     page.locator("#search").fill("")
-    for threshold in (
-        0.3,
-        0.8,
-    ):  # what the page says follows the threshold, and so does a search for it
+    # What the page says follows the threshold, and so does a search for it.
+    for threshold in (0.3, 0.8):
         slide(page, threshold)
         table = cake.to_frame(threshold)
         for reason in ("core", "stable but isolated", "boundary", "fringe"):
@@ -167,9 +162,8 @@ def test_clusters_lassos_and_views_select(visit, iris):
     page.locator("#clear").click()
     page.wait_for_selector("#clear", state="detached")
     page.locator("#lasso").click()
-    lasso(
-        page, [(0.05, 0.02), (0.35, 0.02), (0.35, 0.9), (0.05, 0.9)]
-    )  # cluster 0 lies apart on the left
+    # Cluster 0 lies apart on the left.
+    lasso(page, [(0.05, 0.02), (0.35, 0.02), (0.35, 0.9), (0.05, 0.9)])
     assert page.locator("#listed").inner_text() == "50 points in the lasso"
     assert (
         page.locator("#chosen")

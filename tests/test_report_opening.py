@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from browsing import column, download, violations
-from click.testing import CliRunner
+from browsing import column, download, settle, violations
+from command import run
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -18,7 +18,6 @@ from sklearn.datasets import load_iris
 from unpacking import unpack
 
 from clustertrust import CAKE, audit, choose_k, confidence
-from clustertrust.cli import cli
 from clustertrust.reasons import NO_STRUCTURE, WEAK_STRUCTURE, Cut, cut
 from clustertrust.report import build_report, details, write_report
 from clustertrust.report.cards import category_bars, number_bars
@@ -34,12 +33,6 @@ PIXEL = (
 )
 
 
-def settle(page):
-    page.evaluate(
-        "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
-    )
-
-
 @pytest.fixture(scope="module")
 def people():
     """A table with numbers, categories, gaps, names, texts and pictures; and its clusters."""
@@ -50,9 +43,9 @@ def people():
             "person": [f"P{i:03d}" for i in range(120)],
             "age": np.round(rng.normal([30, 50, 70], 4, (120, 3))[np.arange(120), codes], 1),
             "income": rng.normal([1.0, 9.0, 4.0], 0.6, (120, 3))[np.arange(120), codes],
-            "plan": np.array(["basic", "plus", "pro"])[codes],
             "note": [f"{HOSTILE} a longer note on person number {i}" for i in range(120)],
             "photo": PIXEL,
+            "plan": np.array(["basic", "plus", "pro"])[codes],
         }
     )
     table.loc[[3, 50], "income"] = np.nan
@@ -332,8 +325,7 @@ def test_the_command_writes_both_pages(tmp_path, monkeypatch):
         "score iris.csv -k 3 --runs 3 --out s.csv --report first.html --names names.json",
         "report s.csv --data iris.csv --names names.json --out second.html",
     ):
-        done = CliRunner().invoke(cli, typed.split())
-        assert done.exit_code == 0, done.output
+        done = run(*typed.split())
     page = Path("k.html").read_text(encoding="utf-8")
     assert page.count("<figure>") >= 2  # there is something to compare
     assert "<script" not in page
@@ -346,9 +338,9 @@ def test_the_command_writes_both_pages(tmp_path, monkeypatch):
     assert '"verdict":"Not tested for structure' in second
     assert "--resample 0.8" in second  # an option of `score`, which made the scores
     typed = "score iris.csv -k 3 --runs 3 --json"
-    said = json.loads(CliRunner().invoke(cli, typed.split()).output)
+    said = json.loads(run(*typed.split()).stdout)
     again = f"report s.csv --data iris.csv --chance {said['chance']} --out third.html"
-    assert "no verdict" not in CliRunner().invoke(cli, again.split()).output
+    assert "no verdict" not in run(*again.split()).output
     verdict = json.dumps(said["verdict"], ensure_ascii=False)
     assert f'"verdict":{verdict}' in Path("third.html").read_text(encoding="utf-8")
 

@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from browsing import download
+from command import run
 from scipy.stats import norm
-from sklearn.datasets import load_iris, make_blobs
+from sklearn.datasets import make_blobs
 from unpacking import unpack
 
 from clustertrust import CAKE
@@ -16,12 +17,6 @@ from clustertrust.report import build_report, write_report
 from clustertrust.report.pictures import pack_pictures
 
 STORED = "Object.keys(localStorage).filter((key) => key.startsWith('clustertrust-answers-')).length"
-
-
-@pytest.fixture(scope="module")
-def flowers():
-    names = pd.Index([f"flower {i}" for i in range(150)], name="flower")
-    return load_iris(as_frame=True).data.set_axis(names, axis=0)
 
 
 @pytest.fixture(scope="module")
@@ -460,15 +455,6 @@ def test_rows_are_those_of_the_file_of_scores(visit, tmp_path):
 
 def test_from_the_page_to_the_decision(visit, folder):
     """What the page downloads is what `clustertrust decide` reads, row by row."""
-    from click.testing import CliRunner
-
-    from clustertrust.cli import cli
-
-    def run(*words):
-        done = CliRunner().invoke(cli, list(words))
-        assert done.exit_code == 0, done.output
-        return done.stdout
-
     X, truth = make_blobs(240, centers=[[0, 0], [4, 0], [2, 3]], random_state=0)
     table = pd.DataFrame(X, columns=["x", "y"]).assign(who=[f"p{i}" for i in range(240)])
     table.loc[7, "x"] = np.nan  # a row that is left out: places in files and pages differ
@@ -490,8 +476,8 @@ def test_from_the_page_to_the_decision(visit, folder):
     answers = pd.read_csv("answers.csv")
     assert dict(zip(answers["row"], answers["answer"] == "right", strict=True)) == right
     assert max(right) > 7
-    told = run("decide", "scores.csv", "answers.csv", "--risk", "0.2", "--out", "kept.csv")
-    assert "100 answers used" in told
+    done = run("decide", "scores.csv", "answers.csv", "--risk", "0.2", "--out", "kept.csv")
+    assert "100 answers used" in done.stdout
     kept = pd.read_csv("kept.csv")
     at = kept["who"].str[1:].astype(int).to_numpy()
     wrong = scores.loc[at, "label"].map(names).to_numpy() != truth[at]

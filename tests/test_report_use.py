@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from browsing import column, download, number, slide
+from browsing import column, download, number, settle, slide
 from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.datasets import load_iris, make_blobs
@@ -24,23 +24,11 @@ PIXEL = """([left, top]) => {
 
 
 @pytest.fixture(scope="module")
-def flowers():
-    names = pd.Index([f"flower {i}" for i in range(150)], name="flower")
-    return load_iris(as_frame=True).data.set_axis(names, axis=0)
-
-
-@pytest.fixture(scope="module")
 def used(flowers, tmp_path_factory):
     cake = CAKE(3, random_state=0).fit(flowers)
     file = tmp_path_factory.mktemp("use") / "iris.html"
     cake.report(file, flowers)
     return cake, file
-
-
-def settle(page):
-    page.evaluate(
-        "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
-    )
 
 
 def rgb(color):
@@ -113,6 +101,19 @@ def test_shares_of_categories():
     assert names == ["a", "b"]  # c belongs to no cluster
     assert_allclose(inside, [[2 / 3, 1 / 3], [0, 1]])
     assert_allclose(outside, [[0, 1], [2 / 3, 1 / 3]])
+
+
+def test_a_column_of_yes_and_no_sets_a_cluster_apart_once():
+    member = pd.Series(["yes", "no"]).repeat(20).to_numpy()
+    X = pd.DataFrame({"member": (member == "yes") * 1.0, "age": np.arange(40.0) % 7})
+    table = pd.DataFrame({"label": (member == "yes") * 1, "score": 0.5})
+    own = pd.DataFrame({"member": member, "age": X["age"]})
+    profiles = build_report(table, X, original=own)["profiles"]
+    assert [name for name, *_ in profiles["columns"][0]] == ["age"]
+    assert sorted(entry[:3] for entry in profiles["categories"][1]) == [
+        ["member", "no", 0.0],
+        ["member", "yes", 1.0],
+    ]
 
 
 def test_a_chosen_cluster_has_a_profile(visit, used, flowers):

@@ -4,6 +4,7 @@ from dataclasses import FrozenInstanceError, fields, replace
 import numpy as np
 import pandas as pd
 import pytest
+from command import RESULTS
 from extras import extra
 from numpy.testing import assert_allclose, assert_array_equal
 from unpacking import unpack
@@ -22,19 +23,6 @@ X = np.array([[0.0], [1.0], [2.0], [5.0], [8.0], [9.0], [10.0]])
 # Run 0 is the medoid. Point 3, halfway between the two clusters, is a matter of debate.
 RUNS = [[7, 7, 7, 7, 3, 3, 3], [1, 1, 1, 1, 2, 2, 2], [1, 1, 1, 2, 2, 2, 2], [0, 0, 0, 0, 1, 1, 1]]
 TEXT = [["left" if label == run[0] else "right" for label in run] for run in RUNS]
-COLUMNS = [
-    "label",
-    "score",
-    "standard_error",
-    "stability",
-    "geometry",
-    "silhouette_mean",
-    "silhouette_std",
-    "consensus_strength",
-    "rival",
-    "margin",
-    "reason",
-]
 
 
 @pytest.fixture
@@ -83,13 +71,8 @@ def test_the_estimator_has_the_same_fields():
     cake = CAKE(2, n_runs=3, random_state=0).fit(X)
     twin = confidence(X, cake.ensemble_)
     for field in fields(Confidence):
-        if field.name not in {
-            "agreement",
-            "chance",
-            "frame",
-            "label_names",
-            "ensemble",
-        }:  # the first is a parameter there
+        # The first is a parameter there.
+        if field.name not in {"agreement", "chance", "frame", "label_names", "ensemble"}:
             assert_array_equal(
                 getattr(cake, f"{field.name}_"), getattr(twin, field.name), err_msg=field.name
             )
@@ -99,7 +82,7 @@ def test_the_estimator_has_the_same_fields():
 def test_to_frame_of_an_array(result):
     frame = result.to_frame()
     assert isinstance(frame, pd.DataFrame)
-    assert list(frame.columns) == COLUMNS
+    assert list(frame.columns) == RESULTS
     assert_array_equal(frame.index, range(len(X)))
     assert_array_equal(frame["label"], RUNS[0])
     assert_array_equal(frame["rival"], [3, 3, 3, 3, 7, 7, 7])
@@ -119,7 +102,7 @@ def test_to_frame_of_a_pandas_frame_keeps_its_index():
         CAKE(2, n_runs=2, random_state=0).fit(frame).to_frame(),
     ):
         pd.testing.assert_index_equal(table.index, frame.index)
-        assert list(table.columns) == COLUMNS
+        assert list(table.columns) == RESULTS
 
 
 def test_to_frame_of_a_polars_frame():
@@ -129,7 +112,7 @@ def test_to_frame_of_a_polars_frame():
         CAKE(2, n_runs=2, random_state=0).fit(frame).to_frame(),
     ):
         assert isinstance(table, pl.DataFrame)
-        assert table.columns == COLUMNS
+        assert table.columns == RESULTS
         assert table.schema["label"].is_integer()
     assert_array_equal(confidence(frame, RUNS).to_frame()["label"], RUNS[0])
 
@@ -146,12 +129,10 @@ def test_the_estimator_numbers_its_clusters_as_in_labels_():
         assert_array_equal(cake.to_frame()["label"], cake.labels_)
 
 
-@pytest.mark.filterwarnings(
-    "ignore:.*fewer than two runs:UserWarning"
-)  # a point without a score is the point here
-@pytest.mark.parametrize(
-    "point", [0, 6]
-)  # the first row too: it must not decide the type of the column
+# A point without a score is the point here.
+@pytest.mark.filterwarnings("ignore:.*fewer than two runs:UserWarning")
+# The first row too: it must not decide the type of the column.
+@pytest.mark.parametrize("point", [0, 6])
 class TestPointsThatNoRunAssigns:
     def test_numbers(self, point):
         table = confidence(X, with_missing(RUNS, point)).to_frame()
@@ -294,11 +275,8 @@ def test_weak_geometry(runs, point, weak, verdict):
     assert str(why).splitlines()[-1].startswith(verdict)
 
 
-SEVERAL_K = [
-    [0, 0, 0, 0, 1, 1, 1],
-    [0, 0, 0, 1, 1, 1, 1],
-    [0, 0, 1, 1, 2, 2, 2],
-]  # the third has one cluster more
+# The third has one cluster more.
+SEVERAL_K = [[0, 0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 1, 1], [0, 0, 1, 1, 2, 2, 2]]
 
 
 @pytest.mark.parametrize(
@@ -447,9 +425,8 @@ def test_summaries_go_by_a_threshold_and_show_as_many_points_as_asked_for(result
     # A threshold of the user's has nothing to do with the median.
     assert text.startswith(f"{UNTESTED}\n")
     assert "up to 0.9" in text
-    assert (
-        len(text.split("Most ambiguous points")[1].splitlines()) == 4
-    )  # a line break, names, two points
+    # A line break, names, two points.
+    assert len(text.split("Most ambiguous points")[1].splitlines()) == 4
     cake = CAKE(2, n_runs=4, random_state=0).fit(X)
     assert cake.summary(0.9, 1) == cake.confidence_.summary(0.9, 1) != cake.summary()
     with pytest.raises(ValueError, match="points=-1 must be at least 0"):
@@ -505,9 +482,8 @@ def test_summary_text():
     assert parts[4].splitlines()[-1].startswith("d ")  # by the index that was given
 
 
-@pytest.mark.filterwarnings(
-    "ignore:.*fewer than two runs:UserWarning"
-)  # points without a score are the point here
+# Points without a score are the point here.
+@pytest.mark.filterwarnings("ignore:.*fewer than two runs:UserWarning")
 def test_summary_leaves_points_without_a_score_out():
     result = confidence(X, with_missing(TEXT, 0))
     assert not summary_of_confidence(result).scores.isna().any()
@@ -522,9 +498,8 @@ def test_one_cluster_is_near_to_no_other():
         told
         == "Stable but isolated: the runs agree on it, and there is no other cluster to compare its own with."
     )
-    told = str(confidence(X, [[0, 0, 0, 1, 2, 2, 2]] * 3).explain(3)).splitlines()[
-        -1
-    ]  # alone, beside two others
+    # Alone, beside two others.
+    told = str(confidence(X, [[0, 0, 0, 1, 2, 2, 2]] * 3).explain(3)).splitlines()[-1]
     assert told.startswith(
         "Stable but isolated: the runs agree on it, but its own cluster is barely nearer"
     )

@@ -223,6 +223,10 @@ def test_record_and_frame():
     assert frame.loc[frame["chosen"], "size"].tolist() == [found.mask.sum()]
     assert frame["silhouette"].idxmax() == frame.index[frame["chosen"]][0]
     assert 0.4 < found.coverage < 0.9
+    assert repr(found) == (
+        f"<AdaptiveSelection: {found.mask.sum()} of {len(X)} points kept, coverage "
+        f"{found.coverage:g}; mask, to_frame(), …>"
+    )
     with pytest.raises(AttributeError):
         found.coverage = 0.5
 
@@ -251,9 +255,8 @@ def test_macro_gives_small_clusters_their_say():
     scores = np.r_[1 - np.linalg.norm(X[:180], axis=1) / 10, rng.uniform(0.95, 1, 20)]
     plain, macro = (quiet(X, scores, 2, average=average) for average in ("plain", "macro"))
     assert_array_equal(plain.sizes, macro.sizes)
-    assert (
-        macro.silhouettes > plain.silhouettes + 0.01
-    ).all()  # the small tight cluster counts as one half
+    # The small tight cluster counts as one half.
+    assert (macro.silhouettes > plain.silhouettes + 0.01).all()
     equal = quiet(np.vstack([X[:20], X[180:]]), np.arange(40), 2, coverages=[1.0])
     same = quiet(np.vstack([X[:20], X[180:]]), np.arange(40), 2, coverages=[1.0], average="macro")
     assert_allclose(equal.silhouettes, same.silhouettes)  # clusters of equal size
@@ -270,11 +273,7 @@ def test_plain_and_macro_may_choose_differently():
     ]
     choices = [
         quiet(
-            np.vstack([large, small]),
-            -rank,
-            2,
-            coverages=[0.4, 0.7, 1.0],
-            average=average,
+            np.vstack([large, small]), -rank, 2, coverages=[0.4, 0.7, 1.0], average=average
         ).coverage
         for average in ("plain", "macro")
     ]
@@ -295,9 +294,8 @@ def test_the_authors_choice(name, k, retained):
 
 
 def test_warns_at_the_edges_of_the_grid():
-    X = paper_set("S4")[0][
-        ::5
-    ]  # four wide overlapping clusters: the fewer points, the higher the silhouette
+    # Four wide overlapping clusters: the fewer points, the higher the silhouette.
+    X = paper_set("S4")[0][::5]
     scores = CAKE(4, n_runs=5, random_state=0, n_jobs=1).fit(X).scores_
     with pytest.warns(
         UserWarning, match=r"coverage chosen, 0.4, is the smallest of the grid.*smaller ones"
@@ -428,11 +426,7 @@ def test_auto_geometry_is_settled_once(monkeypatch):
         ({"coverages": [0.001]}, ValueError, r"coverages=0.001 keeps 0 of 201 points; at least 2"),
         ({"n_restarts": 0}, ValueError, r"n_restarts=0 must be at least 1"),
         ({"cake": CAKE(2, random_state=[1, 2])}, ValueError, r"random_state has 2 seeds"),
-        (
-            {"cake": 50, "coverages": [0.2]},
-            ValueError,
-            r"n_clusters=50 is more than the 40 points",
-        ),
+        ({"cake": 50, "coverages": [0.2]}, ValueError, r"n_clusters=50 is more than the 40 points"),
         ({"cake": CAKE(2, resample=0.8)}, ValueError, r"resample=0.8 is not used: re-fits"),
         ({"cake": CAKE(2, metric="precomputed")}, ValueError, r"has no coordinates of points"),
         ({"cake": KMeans(2)}, TypeError, r"cake=KMeans.* must be a number of clusters or a CAKE"),

@@ -94,9 +94,8 @@ def test_label_names_never_matter(agreement, unassigned, pair):
 
 
 @different_k
-@pytest.mark.parametrize(
-    "agreement", ["matching", "jaccard"]
-)  # a tie for the reference goes to the first run
+# A tie for the reference goes to the first run.
+@pytest.mark.parametrize("agreement", ["matching", "jaccard"])
 @few
 @given(labels=unique_runs(), data=st.data())
 def test_order_of_runs_and_points_does_not_matter_where_optima_are_unique(agreement, labels, data):
@@ -172,10 +171,8 @@ def test_runs_of_different_k_hint_at_jaccard_once(agreement):
     [
         ([[0, 0, 1, 1], [0, 0, 1, 2]], "jaccard"),
         ([[0, 0, 1, 1], [5, 5, 5, 9]], "matching"),
-        (
-            [[0, 0, 1, 1], [-1, -1, -1, -1]],
-            "matching",
-        ),  # a run without a cluster leaves none without a partner
+        # A run without a cluster leaves none without a partner.
+        ([[0, 0, 1, 1], [-1, -1, -1, -1]], "matching"),
     ],
 )
 def test_no_hint_where_none_is_needed(labels, agreement):

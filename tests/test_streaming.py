@@ -537,9 +537,8 @@ def test_every_pass_tells_how_far_it_is(points, tmp_path, monkeypatch, capsys, s
     n = len(points)
     told = [line.split("\r")[-1] for line in capsys.readouterr().err.split("\n")]
     bar = f"[{'#' * 30}] {n}/{n}"
-    assert (
-        told[0] == f"sampling {bar if suffix == 'npy' else n}"
-    )  # of a CSV only reading tells how many rows there are
+    # Of a CSV only reading tells how many rows there are.
+    assert told[0] == f"sampling {bar if suffix == 'npy' else n}"
     assert sum(line.endswith(bar) for line in told[1:]) == cake.n_passes_ - 1
 
 

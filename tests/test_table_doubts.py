@@ -156,6 +156,9 @@ def test_columns_that_belong_together_are_treated_alike():
     assert (uses["exper"], uses["expersq"], uses["expert"]) == ("ignored", "ignored", "number")
     kept = look(frame, ColumnChoices(keep=("ef_rank",)))
     assert "ef_rank" in kept.features
+    # So it is if another column was decided on.
+    for choices in (ColumnChoices(drop=("a",)), ColumnChoices(drop=("pf_rank",))):
+        assert "ef_rank" not in look(frame, choices).features
 
 
 def test_limits_of_detection_are_numbers():
@@ -852,7 +855,7 @@ def test_the_answer_goes_with_most_other_columns():
     risks = {name: rng.normal(size=n) + chd69 for name in ("chol", "sbp", "bmi")}
     flags = {name: rng.integers(0, 2, n) for name in ("smoker", "left_handed", "sex")}
     frame = pd.DataFrame({**risks, "chd69": chd69, **flags, "z": rng.normal(size=n)})
-    assert doubts_of(frame) == {"chd69": "possibly the known answer, and used like the others"}
+    assert doubts_of(frame) == {"chd69": "possibly the known answer, yet clustered like the others"}
     shuffled = frame.assign(chd69=rng.permutation(chd69))  # then no column goes with others
     assert doubts_of(shuffled) == {}
     assert set(doubts_of(frame.assign(died=flags["sex"]))) == {
@@ -868,3 +871,43 @@ def test_two_values_at_an_end_may_be_the_answer_where_few_columns_have_two():
     assert list(doubts_of(frame[["capsule", "x", "y", "z"]])) == ["capsule"]
     assert not doubts_of(frame[["x", "capsule", "y", "z"]])
     assert not doubts_of(frame.assign(**{f"f{c}": rng.integers(0, 2, 80) for c in "abc"}))
+
+
+def test_what_is_written_as_an_amount_is_no_id():
+    salary = RNG.integers(40_000, 90_000, N)
+    assert doubts(table(salary=salary)) == {"salary": "drop"}
+    for form in ("{:,}", "${}", "{} kr"):
+        assert doubts(table(salary=[form.format(value) for value in salary])) == {}
+
+
+def test_counts_among_other_columns_are_not_asked_about():
+    kind = RNG.integers(0, 3, 300)
+    species = {f"sp{j}": RNG.poisson(1 + 2 * (kind == j % 3)) for j in range(9)}
+    places = {name: RNG.normal(size=300) for name in ("ph", "depth", "light")}
+    assert doubts(pd.DataFrame(places | species)) == {}
+    kinds = {f"k{j}": RNG.integers(0, 3 + j % 2, 300) for j in range(9)}
+    assert set(doubts(pd.DataFrame(places | kinds))) == set(kinds)
+
+
+def test_columns_beside_an_end_of_the_table_are_no_answers():
+    flag = RNG.choice(["yes", "no"], N, p=[0.3, 0.7])
+    assert doubts(table(flag=flag)) == {"flag": "drop"}
+    words = [f"said {j} words" for j in (*range(N - 2), 3, 4)]
+    assert doubts(table(flag=flag, words=words)) == {}
+    assert doubts(table(flag=flag, no=np.ones(N))) == {"flag": "drop"}
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("order_dow", np.arange(N) % 7),
+        ("mnth", 1 + np.arange(N) % 12),
+        ("leiden", np.arange(N) % 9),
+    ],
+)
+def test_days_of_the_week_and_clusters_are_not_clustered(name, values):
+    plan = look(table(**{name: RNG.permutation(values)}))
+    assert plan.columns[2].use == "ignored"
+    # Without their names, all days of a week are asked about.
+    if name == "order_dow":
+        assert doubts(table(k=RNG.permutation(values), c=1)) == {"k": "drop"}

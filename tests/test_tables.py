@@ -370,6 +370,23 @@ def test_rows_that_are_no_points():
     assert why.tolist() == ["left out: units", *[""] * 12, "left out: total row"]
 
 
+def test_rows_below_the_names_that_belong_to_them_are_no_points():
+    data, _ = clouds(12)
+    data = data.round(2).astype(object).assign(kind=["x", "y"] * 6)
+    questions = pd.DataFrame(
+        [["how a?", "b?", "c?", "kind?"], ["id1", "", "id3", "id4"]], columns=data.columns
+    )
+    plan = look(pd.concat([questions, data], ignore_index=True))
+    assert plan.rows == ((0, "left out: header"), (1, "left out: header"))
+    assert plan.columns[3].levels == ("x", "y")
+    # A text in one column may stand for a missing value, and a number is part of a point.
+    lost = data.copy()
+    lost.loc[1, "a"] = "late"
+    assert look(lost).rows == ()
+    questions.loc[0, "c"] = 4.5
+    assert look(pd.concat([questions, data], ignore_index=True)).rows == ()
+
+
 @pytest.mark.parametrize(
     ("key", "value", "told"),
     [
@@ -630,7 +647,7 @@ def test_a_semicolon_wins_over_commas_inside_amounts(folder):
     X, _ = clouds()
     X["a"] = [f"${30_000 + 1_000 * a:,.0f}" for a in X["a"]]
     X.to_csv("x.csv", index=False, sep=";")
-    assert "a semicolon separates the fields" in run("score", "x.csv", *FAST).stdout
+    assert "semicolons between the fields" in run("score", "x.csv", *FAST).stdout
 
 
 def test_a_missing_category_is_said_to_take_shares(folder):
@@ -692,6 +709,33 @@ def test_records_and_spreadsheets(folder, suffix):
     assert_allclose(results("p.csv")["score"], expected, atol=1e-9)
 
 
+@pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
+def test_lists_and_records_in_columns_are_texts(folder, suffix):
+    X, _ = clouds()
+    tags = [["red"], ["red", "round"]] * 30
+    X = X.assign(tags=tags, place=[{"x": j} for j in range(60)], label=[f"n{j}" for j in range(60)])
+    path = f"x{suffix}"
+    if suffix == ".jsonl":
+        X.to_json(path, orient="records", lines=True)
+    else:
+        pytest.importorskip("pyarrow")
+        X.to_parquet(path)
+    plan = look(read_table(path).data)
+    assert uses(plan) == {
+        **dict.fromkeys("abc", "number"), "tags": "category", "place": "id", "label": "ignored"
+    }  # fmt: skip
+    run("score", path, *FAST, "--out", "s.csv")
+    assert len(results("s.csv")) == 60
+
+
+def test_an_error_about_columns_says_how_the_file_was_read(folder):
+    text = "word;wort\n" + "".join(f"a{j};b{j}\n" for j in range(30))
+    Path("x.csv").write_text(text, encoding="utf-8")
+    told = run("score", "x.csv", *FAST, code=1).stderr
+    assert "There is no column left to cluster (word: another text in every row; wort" in told
+    assert "Read: semicolons between the fields." in told
+
+
 def test_sentences_above_a_sheet_are_no_names(folder):
     pytest.importorskip("openpyxl")
     X, _ = clouds(d=5)
@@ -716,6 +760,43 @@ def test_sentences_above_a_sheet_are_no_names(folder):
     assert list(read_table("plain.xlsx").data.columns) == [*"abcde"]
     X.to_excel("named.xlsx")
     assert list(read_table("named.xlsx").data.columns) == ["Unnamed: 0", *"abcde"]
+
+
+def sheet(*rows):
+    frame = pd.DataFrame([*rows])
+    frame.to_excel("x.xlsx", index=False, header=False)
+    return read_table("x.xlsx")
+
+
+def test_names_of_a_sheet_may_take_two_rows(folder):
+    pytest.importorskip("openpyxl")
+    names = [
+        ["Branch", "Sales", None, "Costs", None, "Staff"],
+        [None, "Q1", "Q2", "Q1", "Q2", None],
+    ]
+    values = [[f"b{j}", *np.random.default_rng(j).normal(size=4), j % 7] for j in range(20)]
+    title, gap = ["Branches"], [None]
+    expected = ["Branch", "Sales Q1", "Sales Q2", "Costs Q1", "Costs Q2", "Staff"]
+    for above in ([], [title], [title, gap], [gap, title, gap, gap]):
+        read = sheet(*above, *names, *values)
+        assert list(read.data) == expected
+        assert len(read.data) == 20
+    full = [["Branch", "Q1", "Q2", "Q1", "Q2", "Staff"]]
+    assert list(sheet([None, "Sales", None, "Costs"], *full, *values).data) == expected
+    # A title beside the table is not a part of its names.
+    read = sheet(["by", "region", None, None, None, None, "2024"], *full, *values)
+    assert read.data.columns[0] == "Branch"
+
+
+def test_notes_below_a_sheet_are_left_out_after_an_empty_row(folder):
+    pytest.importorskip("openpyxl")
+    values = [[f"b{j}", j / 4, j % 3] for j in range(20)]
+    gap, notes = [None], [["Source: own", None, None], ["preliminary", None, None]]
+    read = sheet(["who", "a", "b"], *values, gap, *notes)
+    assert read.data["a"].tolist() == [j / 4 for j in range(20)]
+    assert read.notes == ("2 lines below the table left out",)
+    assert len(sheet(["who", "a", "b"], *values, *notes).data) == 22
+    assert len(sheet(["who", "a", "b"], *values, gap, ["b20", 1, 2], *notes).data) == 23
 
 
 def test_no_message_has_a_temporary_name(folder):
@@ -757,7 +838,7 @@ def test_dates_with_points_stay_dates_beside_decimal_commas(folder, typed):
         out = run("score", data, *FAST, *typed, "--scale", "standard", "--model", "m").stdout
         assert "Clustered: 2 of 3 columns (price, sold)." in out
         assert "Not clustered: day, dates or times." in out
-        assert ("a comma comes before the decimals" in out) == (not typed)
+        assert ("decimal commas" in out) == (not typed)
         means.append(read_about("m")["preparation"]["means"])
     sold = [1000 * (3 + k) + 100 + i for i, k in enumerate(which)]
     assert_allclose(means, [[X["a"].round(2).mean(), np.mean(sold)]] * 2)
@@ -846,6 +927,56 @@ def test_a_number_named_as_missing_is_not_said_to_be_kept_by_none(folder):
     X.loc[3:5, "a"] = 0
     X.to_csv("x.csv", index=False)
     assert "Note on a: 0 in 3 rows is taken as missing.\n" in run("score", "x.csv", *FAST, "--na", "a=0").stdout  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("form", "unit"),
+    [("{:,.0f} sq ft", "sq ft"), ("{:.0f}kg", "kg"), ("{:.1f} zł", "zł"), ("{:.1f} m²", "m²")],
+)
+def test_a_unit_behind_all_numbers_of_a_column_is_left_out(form, unit):
+    values = np.random.default_rng(0).normal(900, 99, 40).round(1)
+    texts = [form.format(value) for value in values]
+    table = pd.DataFrame({"size": texts, "a": np.arange(40) % 7})
+    table.loc[3, "size"] = None
+    plan = look(table)
+    assert (plan.columns[0].use, plan.columns[0].unit) == ("number", unit)
+    assert f"Note on size: '{unit}' behind its numbers is left out." in plan.summary()
+    again = TablePlan.from_json(json.loads(json.dumps(plan.to_json())))
+    expected = [float(form.format(value).split(unit)[0].replace(",", "")) for value in values]
+    expected[3] = np.nan
+    assert_array_equal(again.apply(table)["size"], expected)
+    # Nothing else is a number then.
+    other = pd.DataFrame({"size": ["12 miles", f"7 {unit}", "9"], "a": 1})
+    assert_array_equal(again.apply(other)["size"], [np.nan, 7, 9])
+
+
+def test_one_plural_is_no_other_unit():
+    hours = [f"{j % 9} hour{'s' * (j % 9 != 1)}" for j in range(40)]
+    assert_array_equal(look(pd.DataFrame({"t": hours})).columns[0].unit, "hour")
+
+
+@pytest.mark.parametrize("end", [["A", "B"], ["st floor", "nd floor"], ["F"], [" Oak Street 1"]])
+def test_letters_behind_numbers_that_differ_or_are_capitals_are_no_unit(end):
+    texts = [f"{100 + 7 * j}{end[j % len(end)]}" for j in range(40)]
+    assert look(pd.DataFrame({"where": texts, "a": np.arange(40) % 7})).columns[0].use != "number"
+
+
+def test_multiples_are_numbers_and_codes_are_not():
+    texts = pd.Series(["€110.5M", "500K", "1,2k", "3 bn", "79323B", "12M30", "M"])
+    found = [110.5e6, 500e3, np.nan, 3e9, np.nan, np.nan, np.nan]
+    assert_allclose(as_numbers(texts), found)
+    assert_allclose(as_numbers(texts[[2]], ","), [1200])
+
+
+@pytest.mark.parametrize("words", [["n.d."], ["late", "lost"]])
+def test_one_word_among_many_numbers_stands_for_a_missing_value(words):
+    values = np.random.default_rng(0).normal(9, 2, 60).round(2).astype(str).astype(object)
+    values[::4] = [words[j % len(words)] for j in range(15)]
+    column = look(pd.DataFrame({"crp": values, "a": np.arange(60) % 7})).columns[0]
+    assert (column.use, column.n_missing) == ("number", 15)
+    assert "15 texts such as" in column.reason
+    values[::4] = [f"{word} {j}" for j, word in enumerate(["late"] * 15)]
+    assert look(pd.DataFrame({"crp": values, "a": np.arange(60) % 7})).columns[0].use != "number"
 
 
 def test_a_column_of_numbers_and_many_texts_is_noted():

@@ -118,7 +118,12 @@ def test_a_person_is_told_once_that_kernels_are_compiled(monkeypatch, capsys, tm
     assert capsys.readouterr().err == ""
     monkeypatch.setattr("os.isatty", lambda _: True)
     _announce_compiling(SimpleNamespace(lay_out=lay_out))
-    assert "compiling" in capsys.readouterr().err
+    assert "compiling the inner loops, once on this computer" in capsys.readouterr().err
+    nowhere = SimpleNamespace(stats=SimpleNamespace(cache_path=None))
+    _announce_compiling(SimpleNamespace(lay_out=nowhere))
+    told = capsys.readouterr().err
+    assert "only once, set NUMBA_CACHE_DIR" in told
+    assert "once on this computer" not in told
     (tmp_path / "meet.nbi").touch()
     _announce_compiling(SimpleNamespace(lay_out=lay_out))
     assert capsys.readouterr().err == ""

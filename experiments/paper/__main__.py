@@ -107,9 +107,8 @@ def work(known: dict[str, Experiment], arguments: argparse.Namespace, out: Path)
     ]
     todo = []
     done = {name: results.read(out / f"{name}.csv") for name in chosen}
-    drawn = dict.fromkeys(
-        s for name in chosen for s in known[name].sets if s not in data.ALL
-    )  # made for one figure
+    # Made for one figure.
+    drawn = dict.fromkeys(s for name in chosen for s in known[name].sets if s not in data.ALL)
     for data_set in [*drawn, *data.CHEAPEST_FIRST]:
         for name in chosen:
             quick = data.QUICK if set(data.QUICK) & set(known[name].sets) else known[name].sets[:1]

@@ -30,10 +30,8 @@ def both_scores(scored: Confidence) -> dict[str, NDArray]:
 
 def reference(case: Case, seed: int, *, k: int | None = None, n_init: int = 10) -> NDArray:
     """Labels of one k-means clustering from k-means++ starts, apart from the ensemble."""
-    with (
-        runs.hushed(),
-        threadpool_limits(1),
-    ):  # the same bits on any machine, and quick on a busy one
+    # The same bits on any machine, and quick on a busy one.
+    with runs.hushed(), threadpool_limits(1):
         return KMeans(k or case.k, n_init=n_init, random_state=seed).fit_predict(case.X)
 
 

@@ -34,18 +34,10 @@ CHEAPEST_FIRST = (
     "Fm",
 )
 QUICK = ("Ir", "S4")  # of --quick
-LARGE = {
-    "Lt": 5000,
-    "Ng": 5000,
-    "Fm": 2000,
-}  # points of a part, where ten repetitions of the whole would take hours
-REPETITIONS = {
-    "Sa": 5,
-    "Pd": 5,
-    "Lt": 3,
-    "Ng": 3,
-    "Fm": 2,
-}  # of the fair protocol; 10 of all others
+# Points of a part, where ten repetitions of the whole would take hours.
+LARGE = {"Lt": 5000, "Ng": 5000, "Fm": 2000}
+# Of the fair protocol; 10 of all others.
+REPETITIONS = {"Sa": 5, "Pd": 5, "Lt": 3, "Ng": 3, "Fm": 2}
 
 
 class Case(NamedTuple):

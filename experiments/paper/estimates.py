@@ -16,11 +16,8 @@ QUICK_TIMES = {"printed": 1, "fair": 5}  # a quick run has two repetitions of te
 # The power of the size that seconds grow with beyond the largest set that was timed. From sets of thousands of points
 # to some of tens of thousands it was 0.5 to 0.85; among small ones it is less, since starting counts.
 BEYOND = 2 / 3
-IN_PARTS = (
-    "filtering_ensembles",
-    "affine",
-    "reference_alignment",
-)  # these take parts of large sets
+# These take parts of large sets.
+IN_PARTS = ("filtering_ensembles", "affine", "reference_alignment")
 
 
 class Size(NamedTuple):

@@ -113,9 +113,8 @@ def printed_numbers(name: str, keys: tuple[str, ...]) -> pd.DataFrame | None:
     if not path.exists():
         return None
     table = pd.read_csv(path, dtype=str)
-    unprinted = (
-        PRINTED / f"{name}_notebook_only.csv"
-    )  # run by the authors, and left out of the paper
+    # Run by the authors, and left out of the paper.
+    unprinted = PRINTED / f"{name}_notebook_only.csv"
     if unprinted.exists():
         table = pd.concat([table, pd.read_csv(unprinted, dtype=str)], ignore_index=True)
     table = table.rename(columns={"value": "paper", "ci_low": "paper_low", "ci_high": "paper_high"})

@@ -18,10 +18,8 @@ from experiments.paper import authors, runs
 from experiments.paper.protocols import Protocol
 from experiments.paper.results import PRINTED
 
-SWEEPS = {
-    "R": "R, with n = 10,000",
-    "n": "n, with R = 10",
-}  # the paper's caption says R = 20, its numbers R = 10
+# The paper's caption says R = 20, its numbers R = 10.
+SWEEPS = {"R": "R, with n = 10,000", "n": "n, with R = 10"}
 TIMES = {
     "ensemble_s": "ensemble",
     "cake_exact_s": "exact silhouettes",

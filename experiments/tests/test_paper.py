@@ -158,9 +158,8 @@ def test_runtime_tables_have_the_printed_correlation_of_proxy_and_exact_scores()
     assert set(rows["n"]) == {2000, 4000, 8000}  # of --quick
     compared = rows[rows["quantity"].isin(["pearson", "mae"])]
     for value, paper in compared[["value", "paper"]].itertuples(index=False):
-        assert results.agrees(value, paper) or results.agrees(
-            value, paper, truncated=True
-        )  # the paper does both
+        # The paper does both.
+        assert results.agrees(value, paper) or results.agrees(value, paper, truncated=True)
 
 
 @pytest.mark.parametrize("name", SMALL_FIGURES)
@@ -350,9 +349,8 @@ def test_the_counts_of_the_page_are_those_of_the_files():
             table = table[table["quantity"].isin(["pearson", "mae"])]
         if name == "corr_percentile_accuracy":  # cut, not rounded, and one number for both scores
             table = table[table["score"] == "CAKE_PR"]
-            cut = [
-                int(min(value, 0.9999) * 1000 + 1e-3) for value in table["value"]
-            ]  # 1 is printed as 0.999
+            # 1 is printed as 0.999.
+            cut = [int(min(value, 0.9999) * 1000 + 1e-3) for value in table["value"]]
             equal = [
                 one == round(float(paper) * 1000)
                 for one, paper in zip(cut, table["paper"], strict=True)
@@ -608,9 +606,8 @@ def test_authors_kmedoids_finds_clouds_and_is_decided_by_its_seed():
 def test_signed_rank_is_scipys_with_the_rank_biserial_correlation():
     found = ensembles.signed_rank(np.array([0.3, -0.1, 0.2, 0.0, 0.4]))
     assert (found.sets, found.median) == (4, 0.2)
-    assert found.p == pytest.approx(
-        0.25
-    )  # of 16 signs of the ranks 1 to 4 two give 1 or less, two 9 or more
+    # Of 16 signs of the ranks 1 to 4 two give 1 or less, two 9 or more.
+    assert found.p == pytest.approx(0.25)
     assert found.effect == pytest.approx((4 + 3 + 2 - 1) / 10)
     assert ensembles.signed_rank(np.zeros(3)) == (0, 0.0, 1.0, 0.0)
 

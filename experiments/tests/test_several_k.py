@@ -26,9 +26,8 @@ def walk(labels, i, alpha):
     together = np.equal.outer(labels, labels).astype(float)
     step = together / together.sum(axis=1, keepdims=True)
     n = len(labels)
-    return np.linalg.solve(
-        (np.eye(n) - alpha * step).T, (1 - alpha) * np.eye(n)[i]
-    )  # p = (1 - α) home + α p step
+    # P = (1 - α) home + α p step.
+    return np.linalg.solve((np.eye(n) - alpha * step).T, (1 - alpha) * np.eye(n)[i])
 
 
 @few

@@ -54,11 +54,13 @@ class _Collector:
                 self._show = _Show(before, self._local)
                 warnings.showwarning = self._show
         caught: list[warnings.WarningMessage] = []
+        outer = getattr(self._local, "outer", [])
+        self._local.outer = [*outer, getattr(self._local, "caught", None)]
         self._local.caught = caught
         return caught
 
     def __exit__(self, *_: object) -> None:
-        self._local.caught = None
+        *self._local.outer, self._local.caught = self._local.outer
         with self._lock:
             self._inside -= 1
             if self._inside == 0:

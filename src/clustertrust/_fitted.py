@@ -265,7 +265,7 @@ class FittedScores(ScoresInNotebook, ClusterMixin, BaseEstimator):
             If the method cannot be stored: estimators, functions and callable metrics given in
             place of names, and runs whose models cannot be written as arrays.
         """
-        from clustertrust.model_files import StoredModel, about_columns, save_model
+        from clustertrust.model_files import ModelFile, about_columns, save_model
 
         check_is_fitted(self)
         kept = self.confidence_
@@ -285,7 +285,7 @@ class FittedScores(ScoresInNotebook, ClusterMixin, BaseEstimator):
         )
         if self.model_.scoring.geometry.is_mixed:
             about |= {"mixed": self.mixed_columns_.to_json()}
-        save_model(path, StoredModel(params, self.X_fit_, self.model_, kept, about))
+        save_model(path, ModelFile(params, about, self.X_fit_, kept), self.model_)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -307,17 +307,17 @@ class FittedScores(ScoresInNotebook, ClusterMixin, BaseEstimator):
         """
         from clustertrust.model_files import load_model
 
-        stored = load_model(path)
+        kept, model = load_model(path)
         with named_damage(Path(path)):
-            odd = sorted(stored.params.keys() ^ cls().get_params(deep=False).keys())
+            odd = sorted(kept.params.keys() ^ cls().get_params(deep=False).keys())
             if odd:
                 raise ValueError(f"its parameters lack, or should not have, {', '.join(odd)}")
-            cake = cls(**stored.params)
+            cake = cls(**kept.params)
             Settings.from_estimator(cake)
-        cake._keep(stored.X, stored.model, stored.confidence)
-        cake._set_columns(stored.about["n_features_in"], stored.about["feature_names"])
-        if "mixed" in stored.about:
-            cake.mixed_columns_ = MixedColumns.from_json(stored.about["mixed"])
+        cake._keep(kept.X, model, kept.confidence)
+        cake._set_columns(kept.about["n_features_in"], kept.about["feature_names"])
+        if "mixed" in kept.about:
+            cake.mixed_columns_ = MixedColumns.from_json(kept.about["mixed"])
         return cake
 
     def _keep(self, X: Any, model: Model, confidence: Confidence) -> None:

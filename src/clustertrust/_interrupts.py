@@ -16,9 +16,8 @@ def leave_at_once() -> None:
     An exception would pass through half-loaded modules of others, some of which catch it or print
     it.
     """
-    if (
-        signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    ):  # not where a shell has us ignore it
+    # Not where a shell has us ignore it.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _leave)
 
 

@@ -9,7 +9,6 @@ higher counts. Bent shapes score higher than both: see experiments/research/chan
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -18,6 +17,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
+from clustertrust._caught import collected_warnings
 from clustertrust._parallel import one_blas_thread
 from clustertrust._types import Array
 from clustertrust.ensemble.recipe import Recipe
@@ -43,6 +43,8 @@ DRAWS, RUNS, RUNS_A_METHOD = 3, 10, 2
 # kind keeps as little of noise, and as much of clusters.
 FEW_POINTS, FEW_DRAWS, FEW_RUNS = 700, 2, 4
 DRAWS_WITH_OPINIONS, FEW_OPINIONS = 1, 1
+# Of small data more are drawn, up to a limit: a level needs some hundred points of each kind.
+FEWEST_POINTS, MOST_DRAWS = 450, 15
 
 
 def chance_of(X: Any, recipe: Recipe, model: Model) -> Chance | None:
@@ -76,6 +78,7 @@ def chance_of(X: Any, recipe: Recipe, model: Model) -> Chance | None:
     draws = DRAWS if is_fast else FEW_DRAWS
     if fusion.uses_opinions:
         draws = DRAWS_WITH_OPINIONS
+    draws = max(draws, min(MOST_DRAWS, -(-FEWEST_POINTS // len(X))))
     return Chance(partial(chance_level, X, settings, entropy, draws))
 
 
@@ -93,9 +96,8 @@ def chance_level(X: Array, settings: Settings, entropy: int, n_draws: int) -> Nu
     comes from; None if surrogates cannot be clustered.
     """
     try:
-        with warnings.catch_warnings(), one_blas_thread:
-            # They would be about data that nobody has seen.
-            warnings.simplefilter("ignore")
+        # Warnings would be about data that nobody has seen.
+        with collected_warnings, one_blas_thread:
             draws, _ = build_draws(X, DEFAULT)
             draws["gaussian"] = skewed_gaussian(X)
             scored = score_surrogates(Surrogates(X, draws, n_draws, entropy), [settings])

@@ -11,13 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from clustertrust._devices import (
-    holding,
-    refuse_gpu,
-    resolve_device,
-    resolve_on_workers,
-    to_host,
-)
+from clustertrust._devices import holding, refuse_gpu, resolve_device, resolve_on_workers, to_host
 from clustertrust._fitted import FittedScores
 from clustertrust._parallel import memory_budget, one_blas_thread
 from clustertrust._validation.frames import is_dask, is_frame, is_source
@@ -208,8 +202,9 @@ class CAKE(FittedScores):
         unless `fusion="combined"`
     second_choice_ : (n,) the label that most of these runs give, likewise
     standard_errors_ : (n,) standard error of `scores_` over other runs: the jackknife, and an
-        allowance for solutions that no run has found yet. It is 0 only where the score is 0 and
-        other runs would rarely raise it. `persistence_` and `second_opinions_` are held fixed.
+        allowance for solutions that no run has found yet, and for other second opinions. It is 0
+        only where stability or geometry is 0 and other runs would rarely raise it. `persistence_`
+        is held fixed.
     labels_ : (n,) consensus label
     consensus_strength_ : (n,) share of the runs voting for it
     votes_ : (n, k) share of the runs voting for each label

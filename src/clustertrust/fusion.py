@@ -148,8 +148,9 @@ class Combined(Fusion):
     Parameters
     ----------
     methods : sequence of clusterers, optional
-        The other methods, as in `clusterer`. None: "gmm" and "spectral"; for distances without
-        coordinates "kmedoids", "agglomerative" and "spectral".
+        The other methods, as in `clusterer`; those that take a number of clusters get that of the
+        consensus. None: "gmm" and "spectral"; for distances without coordinates "kmedoids",
+        "agglomerative" and "spectral".
     n_runs : int
         Runs of each method.
 

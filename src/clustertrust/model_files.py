@@ -31,35 +31,24 @@ from clustertrust.totals import Totals
 
 
 @dataclass(frozen=True)
-class StoredModel:
-    """The parts of a fitted `CAKE` that a file keeps.
+class ModelFile(Record):
+    """The parts of a fitted `CAKE` that a file keeps; the model that scores points follows.
 
     Attributes
     ----------
     params : the parameters of the estimator
-    X : the data of the fit, or the sample that the runs were fitted on
-    model : the model that scores points
-    confidence : the scores of the fit
     about : description of the columns: `n_features_in`, `feature_names`, `preparation`, and
         `mixed` for tables with categories
+    X : the data of the fit, or the sample that the runs were fitted on
+    confidence : the scores of the fit
+    totals : sums over more points than X has
     """
-
-    params: dict[str, Any]
-    X: Any
-    model: Model
-    confidence: Confidence
-    about: dict[str, Any]
-
-
-@dataclass(frozen=True)
-class ModelFile(Record):
-    """The same as a file holds it; `totals` are sums over more points than X has."""
 
     params: dict[str, Any]
     about: dict[str, Any]
     X: Annotated[Any, "f n d", sparse.csr_array]
     confidence: Confidence
-    totals: Totals | None
+    totals: Totals | None = None
 
 
 def about_columns(n_features: int, names: Any, preparation: Any = None) -> dict[str, Any]:
@@ -71,9 +60,9 @@ def about_columns(n_features: int, names: Any, preparation: Any = None) -> dict[
     return about if preparation is None else about | {"preparation": preparation}
 
 
-def save_model(path: str | Path, stored: StoredModel) -> None:
+def save_model(path: str | Path, kept: ModelFile, model: Model) -> None:
     """Write a fitted model; raise first if it cannot be stored."""
-    ensemble = stored.confidence.ensemble
+    ensemble = kept.confidence.ensemble
     lost = sorted({run.method for run in ensemble.runs or () if not can_be_stored(run.placer)})
     if lost:
         raise ValueError(
@@ -82,35 +71,35 @@ def save_model(path: str | Path, stored: StoredModel) -> None:
         )
     params = {
         name: list(ensemble.seeds or ()) if isinstance(value, np.random.RandomState) else value
-        for name, value in stored.params.items()
+        for name, value in kept.params.items()
     }
     for name, value in params.items():
         if not can_be_stored(value):
             raise ValueError(
                 f"This model cannot be stored: {name}={value!r} is not a name or plain value. Give "
-                "clusterer, metric and kernel by name, or store only the labels: "
+                "clusterers, metric and kernel by name, or store only the labels: "
                 "cake.ensemble_.save(path)."
             )
     # Given distances are not needed again, except as links: unseen points bring their own.
-    geometry, clusters = stored.model.scoring.geometry, stored.model.clusters
-    unused = geometry.is_precomputed and stored.confidence.geometry_method != "graph"
-    X = stored.X[:, :0] if unused else stored.X
+    geometry, clusters = model.scoring.geometry, model.clusters
+    unused = geometry.is_precomputed and kept.confidence.geometry_method != "graph"
+    X = kept.X[:, :0] if unused else kept.X
     totals = clusters if isinstance(clusters, Totals) else None
-    save_record(path, ModelFile(params, stored.about, X, stored.confidence, totals))
+    save_record(path, replace(kept, params=params, X=X, totals=totals))
 
 
-def load_model(path: str | Path) -> StoredModel:
+def load_model(path: str | Path) -> tuple[ModelFile, Model]:
     """Read what `save_model` wrote."""
-    stored = load_record(path, ModelFile, _model)
-    kept = stored.about.get("preparation") or {}
-    if any(value != 1 for value in kept.get("scales", ())):
+    kept, model = load_record(path, ModelFile, lambda kept: (kept, _model(kept)))
+    preparation = kept.about.get("preparation") or {}
+    if any(value != 1 for value in preparation.get("scales", ())):
         warn_user(
             "This model was fitted on standardised columns: give it "
             "TablePreparer.from_json(read_about(path)['preparation']).transform(table), with "
             "clustertrust.TablePreparer and clustertrust.model_files.read_about, or use "
             "`clustertrust predict`."
         )
-    return stored
+    return kept, model
 
 
 def read_about(path: str | Path) -> dict[str, Any]:
@@ -119,11 +108,10 @@ def read_about(path: str | Path) -> dict[str, Any]:
     return about
 
 
-def _model(stored: ModelFile) -> StoredModel:
+def _model(kept: ModelFile) -> Model:
     """Build the model again: cells, matchings and geometry follow from labels and data."""
-    params, about, X, confidence = stored.params, stored.about, stored.X, stored.confidence
-    totals = stored.totals
-    scoring = Scoring.from_params(params)
+    X, confidence, totals = kept.X, kept.confidence, kept.totals
+    scoring = Scoring.from_params(kept.params)
     method, ensemble = confidence.geometry_method, confidence.ensemble
     # What "auto" chose.
     if scoring.geometry.name != method:
@@ -131,7 +119,7 @@ def _model(stored: ModelFile) -> StoredModel:
     if isinstance(X, np.ndarray) and not scoring.geometry.is_mixed:
         check_finite("data", X)
     has_distances = scoring.geometry.is_precomputed
-    _check_about(about, X.shape[0] if has_distances else X.shape[1])
+    _check_about(kept.about, X.shape[0] if has_distances else X.shape[1])
     # Runs of other columns cannot place a point of the data.
     place(ensemble.placers, np.zeros((1, X.shape[0])) if has_distances else X[:1])
     reference = confidence.reference_run
@@ -146,7 +134,7 @@ def _model(stored: ModelFile) -> StoredModel:
         model = model.with_components(X)
     if len(model.clusters.names[reference]) != len(confidence.label_names):
         raise ValueError("its votes are for other clusters than those of its reference run")
-    return StoredModel(params, X, model, confidence, about)
+    return model
 
 
 def _model_of_data(X: Any, ensemble: Ensemble, scoring: Scoring, reference: int) -> Model:

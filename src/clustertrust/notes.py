@@ -5,7 +5,8 @@ The summary, the command and the report all take their notes from here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -31,10 +32,30 @@ def notes_on(table: pd.DataFrame) -> tuple[Message, ...]:
         return ()
     stability = pd.to_numeric(table["stability"], errors="coerce")
     geometry = pd.to_numeric(table.get("geometry", pd.Series(dtype=float)), errors="coerce")
-    cut = note_on_cut(int((geometry == 0).sum()), int(geometry.notna().sum()))
-    alone = not {"persistence", "second_opinions"} & set(table)
-    runs = note_on_runs(int(is_stable(stability).sum()), int(stability.notna().sum()), alone)
-    return (*runs, *cut)
+    stable = Judged(int(is_stable(stability).sum()), int(stability.notna().sum()))
+    cut_off = Judged(int((geometry == 0).sum()), int(geometry.notna().sum()))
+    n_labels = table["label"].nunique() if "label" in table else 2
+    return notes_on_counts(stable, cut_off, n_labels, table.columns)
+
+
+class Judged(NamedTuple):
+    """How many points a note is about, of how many that were judged."""
+
+    points: int
+    judged: int
+
+
+def notes_on_counts(
+    stable: Judged, cut_off: Judged, n_labels: int, columns: Iterable[Any]
+) -> tuple[Message, ...]:
+    """Return notes on points with stability 1, and on those whose geometry is cut off at 0.
+
+    One cluster gets none: there is nothing to compare it with. `columns` are those of the table.
+    """
+    if n_labels == 1:
+        return ()
+    alone = {"persistence", "second_opinions"}.isdisjoint(columns)
+    return (*note_on_runs(*stable, alone), *note_on_cut(*cut_off))
 
 
 def note_on_cut(cut: int, judged: int) -> tuple[Message, ...]:
@@ -42,8 +63,8 @@ def note_on_cut(cut: int, judged: int) -> tuple[Message, ...]:
     if judged == 0 or cut < CUT_OFF * judged:
         return ()
     text = (
-        f"Geometry is exactly 0 on {cut} of {judged} points, whose silhouettes are below their "
-        "spread, so they cannot be ranked. {normalization='affine'} ranks them too."
+        f"Geometry is exactly 0 on {cut} of {judged} points, whose silhouettes do not "
+        "exceed their spread, so they cannot be ranked. {normalization='affine'} ranks them too."
     )
     return (Message(text),)
 
@@ -79,6 +100,10 @@ def note_on_single_points(sizes: pd.Series) -> tuple[Message, ...]:
     alone = [label for label, size in sizes.items() if size == 1 and label != -1]
     if not alone:
         return ()
+    n_clusters = sum(label != -1 for label in sizes.index)
+    if len(alone) > n_clusters / 2:
+        text = f"{len(alone)} of {n_clusters} clusters have a single point; try fewer clusters."
+        return (Message(text),)
     shown = ", ".join(map(str, alone[:5])) + ", …" * (len(alone) > 5)
     which = f"Cluster {shown} has" if len(alone) == 1 else f"Clusters {shown} have"
     text = (
@@ -99,6 +124,6 @@ def note_on_runs(alike: int, judged: int, alone: bool = True) -> tuple[Message, 
     so = f"the score{there} is geometry alone" if alone else f"stability says nothing{there}"
     text = (
         f"The runs do not differ{where} (stability 1), so {so}. Vary the data of the runs "
-        "({resample=0.8}) for a stricter test."
+        "({resample=0.8}, or less) for a stricter test."
     )
     return (Message(text),)

@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
+from clustertrust._errors import ParameterError
 from clustertrust._mixtures import memberships
 from clustertrust._parallel import blocks, count_threads, map_blocks
 from clustertrust._types import Floats, Ints
@@ -124,13 +125,31 @@ def _match(run: Ints, labels: Ints, n_labels: int) -> Ints:
     return names
 
 
-def default_methods(X: Any, metric: Metric) -> tuple[str, ...]:
-    """Return the methods that suit the data: points, distances, or a sparse graph of these."""
-    if metric.is_euclidean:
-        return METHODS
-    if not (metric.is_precomputed and sparse.issparse(X)):
-        return METHODS_BY_DISTANCE
-    return tuple(name for name in METHODS_BY_DISTANCE if CLUSTERERS[name].takes_graph)
+def check_methods(methods: Sequence[Any], metric: Metric) -> None:
+    """Raise for a method that is none, or that the metric does not suit."""
+    try:
+        _recipe(methods, metric)
+    except ParameterError as error:
+        # Of these methods, not of the clusterer of the runs that are scored
+        name = "methods" if error.parameter == "clusterer" else error.parameter
+        kind = type(error)
+        raise kind(name, error.value, error.problem, error.remedy, **error.others) from None
+
+
+def _recipe(methods: Sequence[Any], metric: Metric, **others: Any) -> Recipe:
+    return Recipe.from_params({"clusterer": list(methods), "metric": metric, **others})
+
+
+def default_methods(X: Any, metric: Metric, k: int) -> tuple[str, ...]:
+    """Return the methods that suit the data: points, distances, or a sparse graph of these.
+
+    Those that need more points for k clusters are left out.
+    """
+    names: tuple[str, ...] = METHODS if metric.is_euclidean else METHODS_BY_DISTANCE
+    if metric.is_precomputed and sparse.issparse(X):
+        names = tuple(name for name in names if CLUSTERERS[name].takes_graph)
+    able = tuple(name for name in names if CLUSTERERS[name].fewest_points(k) <= X.shape[0])
+    return able or names
 
 
 def gather_opinions(
@@ -146,7 +165,8 @@ def gather_opinions(
     """Fit `n_runs` runs of each method, and match them to consensus labels (n,); -1: none.
 
     X is checked: points, or distances where the metric says so. Each run is fitted on at most
-    `MOST_POINTS` points, so the cost is that of small fits and of placing points.
+    `MOST_POINTS` points, so the cost is that of small fits and of placing points. Methods that
+    take a number of clusters get that of the labels.
     """
     n_labels = int(labels.max(initial=-1)) + 1
     k = len(np.unique(labels[labels >= 0]))
@@ -154,22 +174,15 @@ def gather_opinions(
         return Opinions([], [], max(n_labels, 1))
     n = X.shape[0]
     size = min(max(n // 2, POINTS_A_CLUSTER * k), max(MOST_POINTS, POINTS_A_CLUSTER * k))
-    chosen = list(default_methods(X, metric) if methods is None else methods)
+    chosen = default_methods(X, metric, k) if methods is None else methods
     count = n_runs * len(chosen)
+    # One run is a second opinion, though no ensemble. A run that is left out places no point; its
+    # model does, below.
+    dropping = Runs(max(count, 2), on_failure="drop")
     resample = size / n if size < n else None
-    recipe = Recipe.from_params(
-        {
-            "clusterer": chosen,
-            "n_clusters": k,
-            # One run is a second opinion, though no ensemble. A run that is left out places no
-            # point; its model does, below.
-            "n_runs": Runs(max(count, 2), on_failure="drop"),
-            "resample": resample,
-            "metric": metric,
-            "n_jobs": n_jobs,
-        }
-    )
-    runs = run_all(X, recipe, list(enumerate(draw_seeds(seed, count)[1])))
+    recipe = _recipe(chosen, metric, n_runs=dropping, resample=resample, n_jobs=n_jobs).with_k(k)
+    seeds = enumerate(draw_seeds(seed, count)[1])
+    runs = run_all(X, recipe, list(seeds), what="runs for second opinions")
     if not runs:
         raise ValueError(
             f"No run of {', '.join(map(str, chosen))} gave a second opinion; name other methods: "

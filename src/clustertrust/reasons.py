@@ -65,8 +65,8 @@ SENTENCES = {
 
 # In place of a verdict; the second also where no threshold was given.
 UNTESTED = (
-    "Not tested for structure: that needs coordinates and a clusterer, to score data without "
-    "clusters in the same way."
+    "Not tested for structure: that needs dense coordinates, a clusterer and at least two "
+    "clusters, to score data without clusters in the same way."
 )
 MEDIAN = " Here core means a score above half of the median, which most points of any data reach."
 

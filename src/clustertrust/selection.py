@@ -98,6 +98,11 @@ class AdaptiveSelection:
     by_restart: Floats
     geometry: str
 
+    def __repr__(self) -> str:
+        """Return one line: the mask would fill a screen."""
+        kept = f"{int(self.mask.sum())} of {len(self.mask)} points kept"
+        return f"<AdaptiveSelection: {kept}, coverage {self.coverage:g}; mask, to_frame(), …>"
+
     def to_frame(self) -> pd.DataFrame:
         """Return one row per coverage, with the points kept, the silhouettes, and the choice."""
         columns = {"coverage": self.coverages, "size": self.sizes, "silhouette": self.silhouettes}

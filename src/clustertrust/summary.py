@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import pandas as pd
 
-from clustertrust._errors import Message, ParameterError
+from clustertrust._errors import Message, ParameterError, ParameterTypeError
 from clustertrust._types import Floats, Ints
 from clustertrust._validation.arguments import check_count
 from clustertrust.columns import COLUMNS
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.notes import (
+    Judged,
     is_stable,
-    note_on_cut,
     note_on_noise,
-    note_on_runs,
     note_on_single_points,
     notes_on,
+    notes_on_counts,
 )
 from clustertrust.reasons import NO_STRUCTURE, Cut, above, cut
 
@@ -154,6 +154,10 @@ def summarize(
 
 def quote(at: Cut, tests: Iterable[Tested], n: int, k: int) -> tuple[str, ...]:
     """Return the verdicts of tests of the same data, each with how it differs from this one."""
+    if not isinstance(tests, Iterable):
+        raise ParameterTypeError(
+            "tests", tests, "must be a list of results of null_reference or choose_k"
+        )
     lines = []
     for test in tests:
         rows = getattr(test, "n_rows", n)
@@ -313,11 +317,11 @@ class Tally:
             self.cut.opening,
             (
                 *note_on_single_points(self.clusters["points"]),
-                *note_on_runs(
-                    self.stable,
-                    int(self.clusters["known stability"].sum()),
-                    not {"known persistence", "known second_opinions"} & set(self.clusters),
+                *notes_on_counts(
+                    Judged(self.stable, int(self.clusters["known stability"].sum())),
+                    Judged(self.cut_off, int(self.clusters["known geometry"].sum())),
+                    len(self.clusters),
+                    self.clusters.columns,
                 ),
-                *note_on_cut(self.cut_off, int(self.clusters["known geometry"].sum())),
             ),
         )

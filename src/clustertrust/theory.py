@@ -21,6 +21,7 @@ COLT 2009, theorem 10.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from functools import partial
 
@@ -367,21 +368,12 @@ def runs_for_geometry(deviation: float, error: float) -> int:
 
 
 def _smallest(bound: Callable[[int], float], limit: float, asked: str) -> int:
-    """Smallest R ≥ 2 with bound(R) ≤ limit.
-
-    A bound never rises with R, so doubling and halving find it to the run.
-    """
-    high = 2
-    while bound(high) > limit:
-        high *= 2
-        if high > MOST_RUNS:
-            raise ValueError(f"{asked} would need more than {MOST_RUNS} runs; ask for less.")
-    # Not enough, or below 2
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if bound(middle) <= limit else (middle, high)
-    return high
+    """Smallest R ≥ 2 with bound(R) ≤ limit; a bound never rises with R."""
+    runs = range(2, MOST_RUNS + 1)
+    place = bisect_left(runs, True, key=lambda R: bound(R) <= limit)
+    if place == len(runs):
+        raise ValueError(f"{asked} would need more than {MOST_RUNS} runs; ask for less.")
+    return runs[place]
 
 
 def _theta(n_clusters: int | None, expected_agreement: float | None) -> float:

@@ -6,12 +6,9 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 from command import files, run
 from sklearn.datasets import load_breast_cancer
 from unpacking import unpack
-
-from clustertrust.cli import cli
 
 CANCER = load_breast_cancer(as_frame=True)
 DIAGNOSIS = CANCER.target_names[CANCER.target]
@@ -25,9 +22,7 @@ def scored_once(tmp_path_factory):
     table = CANCER.data.iloc[:, :8].round(3)
     table.insert(0, "patient", PATIENTS)
     table.to_csv(folder / "cells.csv", index=False)
-    command = ["score", folder / "cells.csv", "-k", 2, "--runs", 6, "--out", folder / "scores.csv"]
-    result = CliRunner().invoke(cli, [str(part) for part in command])
-    assert result.exit_code == 0, result.output
+    run("score", folder / "cells.csv", "-k", 2, "--runs", 6, "--out", folder / "scores.csv")
     return {name: (folder / name).read_bytes() for name in ("cells.csv", "scores.csv")}
 
 
@@ -293,10 +288,8 @@ def test_rows_without_a_score_and_wrong_use(scored):
     result = run("decide", "holes.csv", "answers.csv", code=1)
     assert "row 3, which has no score" in result.stderr
     assert "lacks the columns" in run("decide", "cells.csv", "answers.csv", code=1).stderr
-    assert (
-        "same file"
-        in run("decide", "scores.csv", "answers.csv", "--out", "scores.csv", code=2).stderr
-    )
+    told = run("decide", "scores.csv", "answers.csv", "--out", "scores.csv", code=2).stderr
+    assert "same file" in told
     assert "add --out" in run("decide", "scores.csv", "answers.csv", "--all-rows", code=2).stderr
     usage = run("ask", "cells.csv", "scores.csv", "--n", 5, "--random", 9, "--out", "q.csv", code=2)
     assert "--random 9 is more than --n 5" in usage.stderr
@@ -306,6 +299,13 @@ def test_rows_without_a_score_and_wrong_use(scored):
     short.to_csv("short.csv", index=False)
     result = run("ask", "cells.csv", "short.csv", "--out", "q.csv", code=1)
     assert "short.csv has 20 rows and the data have 569" in result.stderr
+
+
+def test_data_in_another_order_than_their_scores_are_refused(scored):
+    pd.read_csv("cells.csv")[::-1].to_csv("reversed.csv", index=False)
+    for named in ([], ["--id", "patient"]):
+        told = run("ask", "reversed.csv", "scores.csv", *named, "--out", "q.csv", code=1).stderr
+        assert "scores.csv names row 0 'p000', and the data 'p568'; give the data in" in told
 
 
 def test_tables_can_be_printed(scored):

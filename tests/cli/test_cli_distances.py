@@ -42,11 +42,7 @@ def test_a_square_table_is_clustered(squares, name):
     settings = json.loads(result.stdout)["settings"]
     assert (settings["metric"], settings["clusterer"]) == ("precomputed", "kmedoids")
     own = CAKE(
-        3,
-        clusterer="kmedoids",
-        metric="precomputed",
-        n_runs=settings["n_runs"],
-        random_state=0,
+        3, clusterer="kmedoids", metric="precomputed", n_runs=settings["n_runs"], random_state=0
     ).fit(D)
     assert_allclose(scores("scores.csv"), own.scores_, atol=1e-9)
     written = pd.read_csv("scores.csv")

@@ -143,22 +143,16 @@ def test_predict_checks_columns(folder):
     run("predict", "m", "iris.csv", "--id", "flower", "--out", "p.csv")
     assert list(pd.read_csv("p.csv").columns[:6]) == ["flower", *NAMES, "species"]
     X[NAMES[1:]].to_csv("few.csv", index=False)
-    assert (
-        "lacks columns that the model was fitted on: sepal_length"
-        in run("predict", "m", "few.csv", code=1).stderr
-    )
-    assert (
-        "The model knows its columns and what was done with them; leave out --use."
-        in run("predict", "m", "few.csv", "--use", "a", code=2).stderr
-    )
+    told = run("predict", "m", "few.csv", code=1).stderr
+    assert "lacks columns that the model was fitted on: sepal_length" in told
+    told = run("predict", "m", "few.csv", "--use", "a", code=2).stderr
+    assert "The model knows its columns and what was done with them; leave out --use." in told
     np.save("x.npy", X.to_numpy())
     run("score", "x.npy", *FAST, "--model", "unnamed")
     run("predict", "unnamed", "x.npy")
     run("predict", "unnamed", "plain.csv")  # an array has no names to compare
-    assert (
-        "has 3 columns to use; the model was fitted on 4"
-        in run("predict", "unnamed", "few.csv", code=1).stderr
-    )
+    told = run("predict", "unnamed", "few.csv", code=1).stderr
+    assert "has 3 columns to use; the model was fitted on 4" in told
 
 
 def test_predict_names_values_that_the_model_cannot_read(tmp_path, monkeypatch):
@@ -190,20 +184,8 @@ def test_predict_names_values_that_the_model_cannot_read(tmp_path, monkeypatch):
 
 def test_reasons_follow_the_threshold_and_rows_left_out_say_so(holes):
     how = ["--id", "flower", "--drop-missing"]
-    run(
-        "score",
-        "holes.csv",
-        *FAST,
-        *how,
-        "--threshold",
-        "0.7",
-        "--out",
-        "s.csv",
-        "--model",
-        "m",
-        "--report",
-        "r.html",
-    )
+    outputs = ["--out", "s.csv", "--model", "m", "--report", "r.html"]
+    run("score", "holes.csv", *FAST, *how, "--threshold", "0.7", *outputs)
     run("predict", "m", "holes.csv", *how, "--threshold", "0.7", "--out", "p.csv")
     run("score", "holes.csv", *FAST, *how, "--out", "half.csv")
     fitted = CAKE.load("m").confidence_.cut().threshold
@@ -298,14 +280,10 @@ def test_annotations_of_cells(folder, library):
         anndata.read_h5ad("p.h5ad").obs["cake_label"].astype(int), library.predict(X)
     )
     run("report", "scored.h5ad", "--data", "cells.h5ad", "--out", "r.html")
-    assert (
-        "which has ['X_pca']"
-        in run("score", "cells.h5ad", *FAST, "--use-rep", "X_umap", code=1).stderr
-    )
-    assert (
-        "must be an H5AD file too"
-        in run("score", "plain.csv", *FAST, "--out", "s.h5ad", code=2).stderr
-    )
+    told = run("score", "cells.h5ad", *FAST, "--use-rep", "X_umap", code=1).stderr
+    assert "which has ['X_pca']" in told
+    told = run("score", "plain.csv", *FAST, "--out", "s.h5ad", code=2).stderr
+    assert "must be an H5AD file too" in told
 
 
 def test_sparse_matrices_stay_sparse(folder):
@@ -405,10 +383,8 @@ def test_a_page_from_a_file_of_scores(folder, library, pages):
     run("score", "iris.csv", *FAST, *NAMED, "--out", "s.csv")
     pd.read_csv("iris.csv", dtype=str).iloc[::-1].to_csv("reversed.csv", index=False)
     how = ["--out", "r.html", "--threshold", "0.3", "--chance", "0.4", "--title", "Flowers"]
-    assert (
-        run("report", "s.csv", "--data", "reversed.csv", *NAMED, *how).stdout
-        == "Wrote r.html: 150 points.\n"
-    )
+    printed = run("report", "s.csv", "--data", "reversed.csv", *NAMED, *how).stdout
+    assert printed == "Wrote r.html: 150 points.\n"
     table, values, told = pages.pop()
     assert table.index.tolist() == IDS[::-1]
     assert_array_equal(table["score"], library.scores_[::-1])
@@ -418,46 +394,21 @@ def test_a_page_from_a_file_of_scores(folder, library, pages):
     run("report", "s.csv", "--data", "plain.csv", "--out", "r.html")  # by place
     assert_array_equal(pages.pop()[0]["score"], library.scores_)
     X.head(9).to_csv("few.csv", index=False)
-    assert (
-        "150 rows and few.csv has 9"
-        in run("report", "s.csv", "--data", "few.csv", "--out", "r.html", code=1).stderr
-    )
+    told = run("report", "s.csv", "--data", "few.csv", "--out", "r.html", code=1).stderr
+    assert "150 rows and few.csv has 9" in told
     X.head(2).assign(flower=["x", "y"]).to_csv("other.csv", index=False)
-    told = run(
-        "report", "s.csv", "--data", "other.csv", "--id", "flower", "--out", "r.html", code=1
-    ).stderr
+    how = ["--data", "other.csv", "--id", "flower", "--out", "r.html"]
+    told = run("report", "s.csv", *how, code=1).stderr
     assert "no scores for 2 rows of other.csv, such as 'x'" in told
-    assert (
-        "lacks the columns label and score"
-        in run("report", "plain.csv", "--data", "plain.csv", "--out", "r.html", code=1).stderr
-    )
+    told = run("report", "plain.csv", "--data", "plain.csv", "--out", "r.html", code=1).stderr
+    assert "lacks the columns label and score" in told
 
 
 def test_a_page_of_scores_leaves_out_rows_that_have_none(holes, pages):
     run("score", "holes.csv", *FAST, "--id", "flower", "--drop-missing", "--out", "s.csv")
-    run(
-        "report",
-        "s.csv",
-        "--data",
-        "holes.csv",
-        "--id",
-        "flower",
-        "--impute",
-        "mean",
-        "--out",
-        "r.html",
-    )
-    run(
-        "report",
-        "s.csv",
-        "--data",
-        "holes.csv",
-        "--id",
-        "flower",
-        "--drop-missing",
-        "--out",
-        "r.html",
-    )
+    page = ["report", "s.csv", "--data", "holes.csv", "--id", "flower", "--out", "r.html"]
+    run(*page, "--impute", "mean")
+    run(*page, "--drop-missing")
     for table, values, _ in pages:
         assert len(table) == len(values) == 148
 

@@ -61,18 +61,8 @@ def test_every_option_reaches_the_library(folder, monkeypatch):
     run("score", "plain.csv", *typed.split(), "--out", "s.csv")
     assert str({name: seen[name] for name in meant}) == str(meant)
     assert_allclose(read_table("s.csv").data["score"], CAKE(**meant).fit(X).scores_, atol=1e-12)
-    run(
-        "score",
-        "plain.csv",
-        "-k",
-        "2",
-        "--metric",
-        "cosine",
-        "--runs",
-        "auto",
-        "--resample",
-        "bootstrap",
-    )
+    more = ["--metric", "cosine", "--runs", "auto", "--resample", "bootstrap"]
+    run("score", "plain.csv", "-k", "2", *more)
     assert (seen["metric"], seen["n_runs"], seen["resample"]) == ("cosine", "auto", "bootstrap")
     no_option = {"vary", "verbose"}
     elsewhere = {"metric", "device"}
@@ -240,15 +230,15 @@ def test_the_librarys_defaults_of_an_audit_are_the_commands(folder):
 @pytest.mark.parametrize(
     ("typed", "code", "told"),
     [
-        ([], 2, "There are no labels to audit: name their column with --labels-column"),
-        (["--labels", "mine.csv", "-k", "3"], 2, "No such option"),
-        (["--labels", "runs.csv"], 1, "runs.csv has 2 columns of labels; an audit takes one"),
+        ("", 2, "There are no labels to audit: name their column with --labels-column"),
+        ("--labels mine.csv -k 3", 2, "No such option"),
+        ("--labels runs.csv", 1, "runs.csv has 2 columns of labels; an audit takes one"),
     ],
 )
 def test_what_the_command_cannot_audit_is_told(folder, library, typed, code, told):
     pd.Series(library.labels_, name="mine").to_csv("mine.csv", index=False)
     pd.DataFrame(library.ensemble_.labels[:, :2]).to_csv("runs.csv", index=False)
-    assert told in run("audit", "plain.csv", *typed, code=code).stderr
+    assert told in run("audit", "plain.csv", *typed.split(), code=code).stderr
 
 
 def test_the_command_says_what_is_noise_and_takes_another_rule(folder, library):
@@ -265,11 +255,7 @@ def test_the_command_says_what_is_noise_and_takes_another_rule(folder, library):
     assert "noise" not in run(*score, "--noise", "none").stdout
     table = read_table("s.csv").data
     assert_array_equal(table["score"], audited(library.labels_, n_runs=8).scores)
-    assert set(table["label"]) == {"cluster -1", "0", "1"} or set(table["label"]) == {
-        "cluster -1",
-        0,
-        1,
-    }
+    assert set(map(str, table["label"])) == {"cluster -1", "0", "1"}
     assert "label '1' (" in run(*score, "--noise", "1").stdout
     assert read_table("s.csv").data["score"].isna().sum() == (library.labels_ == 2).sum()
     assert "--noise 7 is not one of the labels" in run(*score, "--noise", "7", code=1).stderr
@@ -280,25 +266,17 @@ def test_the_command_says_what_is_noise_and_takes_another_rule(folder, library):
 @pytest.mark.parametrize(
     ("typed", "code", "told"),
     [
-        (["--labels-column", "nobody"], 1, "there is no such column; it has sepal_length"),
-        (["--labels-column", "sepal_width", "-k", "3"], 2, "leave out -k."),
-        (
-            ["--labels", "mine.csv", "--agreement", "jaccard"],
-            2,
-            "is audited; leave out --agreement.",
-        ),
-        (
-            ["--labels", "mine.csv", "--unassigned", "skip"],
-            2,
-            "is audited; leave out --unassigned.",
-        ),
-        (["--labels", "mine.csv", "--labels-column", "x"], 2, "both give labels; choose one"),
-        (["--labels", "mine.csv", "--runs", "2"], 1, "--runs 2"),
+        ("--labels-column nobody", 1, "there is no such column; it has sepal_length"),
+        ("--labels-column sepal_width -k 3", 2, "leave out -k."),
+        ("--labels mine.csv --agreement jaccard", 2, "is audited; leave out --agreement."),
+        ("--labels mine.csv --unassigned skip", 2, "is audited; leave out --unassigned."),
+        ("--labels mine.csv --labels-column x", 2, "both give labels; choose one"),
+        ("--labels mine.csv --runs 2", 1, "--runs 2"),
     ],
 )
 def test_what_an_audit_does_not_take_is_told(folder, library, typed, code, told):
     pd.Series(library.labels_, name="mine").to_csv("mine.csv", index=False)
-    assert told in run("score", "plain.csv", *typed, code=code).stderr
+    assert told in run("score", "plain.csv", *typed.split(), code=code).stderr
 
 
 def test_partitions_follow_the_rows_that_are_left_out(holes, library):
@@ -334,7 +312,7 @@ def test_how_the_data_are_read_can_be_said(folder, library):
         assert_array_equal(read_table("s.csv").data["score"], library.scores_)
     told = run("score", "bare.csv", *FAST).stdout
     assert "Read: the first line as a point (--header takes it as names)." in told
-    assert "a semicolon separates the fields" in run("score", "semicolon.csv", *FAST).stdout
+    assert "semicolons between the fields" in run("score", "semicolon.csv", *FAST).stdout
     assert "name one, such as --array a" in run("score", "two.npz", *FAST, code=1).stderr
 
 
@@ -387,18 +365,14 @@ def test_rows_may_be_named_by_a_column_called_like_a_result(folder, taken):
     assert pd.read_csv("only.csv").columns[0] == f"{taken}_input"
     # Whatever reads the scores finds the rows by their names again.
     for more in ([], ["--id", taken]):
-        assert (
-            f"Row {IDS[3]}: cluster"
-            in run("explain", "taken.csv", "only.csv", IDS[3], *more).stdout
-        )
+        told = run("explain", "taken.csv", "only.csv", IDS[3], *more).stdout
+        assert f"Row {IDS[3]}: cluster" in told
     run("ask", "taken.csv", "all.csv", "--n", "5", "--out", "questions.csv")
     asked = pd.read_csv("questions.csv")
     assert set(asked[f"{taken}_input"]) <= set(IDS)
     assert asked.columns.is_unique
-    assert (
-        "there is no such column; did you mean"
-        in run("explain", "taken.csv", "only.csv", IDS[3], "--id", f"{taken}s", code=1).stderr
-    )
+    told = run("explain", "taken.csv", "only.csv", IDS[3], "--id", f"{taken}s", code=1).stderr
+    assert "there is no such column; did you mean" in told
 
 
 def test_a_question_mark_is_a_missing_value(folder):
@@ -412,10 +386,8 @@ def test_a_question_mark_is_a_missing_value(folder):
 def test_missing_values_are_counted(holes):
     told = run("score", "holes.csv", *FAST, "--id", "flower").stdout
     assert "Missing values: sepal_width 2, petal_width 1; they take the column's mean" in told
-    assert (
-        "choose one"
-        in run("score", "holes.csv", *FAST, "--impute", "mean", "--drop-missing", code=2).stderr
-    )
+    told = run("score", "holes.csv", *FAST, "--impute", "mean", "--drop-missing", code=2).stderr
+    assert "choose one" in told
 
 
 def test_missing_values_become_the_mean(holes):

@@ -1,5 +1,6 @@
 """Files that the command writes are safe, and its errors are short and say what to do."""
 
+import gzip
 import os
 import signal
 import socket
@@ -26,41 +27,33 @@ def test_nothing_is_written_over_an_input(folder, library):
     os.link("plain.csv", "hard.csv")
     before = Path("plain.csv").read_bytes()
     for out in ("plain.csv", "./plain.csv", "link.csv", "hard.csv", str(folder / "plain.csv")):
-        assert (
-            "is the same file as DATA"
-            in run("score", "plain.csv", *FAST, "--out", out, code=2).stderr
-        )
-    assert (
-        "same file as DATA"
-        in run("score", "link.csv", *FAST, "--model", "plain.csv", code=2).stderr
-    )
+        told = run("score", "plain.csv", *FAST, "--out", out, code=2).stderr
+        assert "is the same file as DATA" in told
+    told = run("score", "link.csv", *FAST, "--model", "plain.csv", code=2).stderr
+    assert "same file as DATA" in told
     told = run("score", "plain.csv", "--labels", "runs.npy", "--out", "runs.npy", code=2).stderr
     assert "is the same file as --labels" in told
     run("score", "plain.csv", *FAST, "--model", "m.npz")
-    assert (
-        "is the same file as MODEL"
-        in run("predict", "m.npz", "plain.csv", "--out", "m.npz", code=2).stderr
-    )
+    told = run("predict", "m.npz", "plain.csv", "--out", "m.npz", code=2).stderr
+    assert "is the same file as MODEL" in told
     os.symlink("plain.csv", "page.html")
-    assert (
-        "--data"
-        in run("report", "iris.csv", "--data", "plain.csv", "--out", "page.html", code=2).stderr
-    )
+    told = run("report", "iris.csv", "--data", "plain.csv", "--out", "page.html", code=2).stderr
+    assert "--data" in told
     assert Path("plain.csv").read_bytes() == before
 
 
 @pytest.mark.parametrize(
     ("typed", "told"),
     [
-        (["--out", "a.csv", "--model", "a.csv"], "--model a.csv is the same file as --out"),
-        (["--out", "no/a.csv"], "there is no folder no; make it first"),
-        (["--out", "."], "is a folder; name a file"),
-        (["--out", "dangling.csv"], "dangling.csv: there is no folder"),
-        (["--model", "-"], "--model - cannot be printed; name a file"),
-        (["--out", "a.xls"], "--out a.xls has none of the known suffixes"),
-        (["--plot", "a.gif"], "its suffix must be one of .png, .svg, .pdf"),
-        (["--report", "a.pdf"], "its suffix must be one of .html, .htm"),
-        (["--out", "-", "--json"], "would both print to standard output"),
+        ("--out a.csv --model a.csv", "--model a.csv is the same file as --out"),
+        ("--out no/a.csv", "there is no folder no; make it first"),
+        ("--out .", "is a folder; name a file"),
+        ("--out dangling.csv", "dangling.csv: there is no folder"),
+        ("--model -", "--model - cannot be printed; name a file"),
+        ("--out a.xls", "--out a.xls has none of the known suffixes"),
+        ("--plot a.gif", "its suffix must be one of .png, .svg, .pdf"),
+        ("--report a.pdf", "its suffix must be one of .html, .htm"),
+        ("--out - --json", "would both print to standard output"),
     ],
 )
 def test_outputs_are_checked_before_the_work(folder, monkeypatch, typed, told):
@@ -68,7 +61,7 @@ def test_outputs_are_checked_before_the_work(folder, monkeypatch, typed, told):
     monkeypatch.setattr(
         scoring, "read_points", lambda *_, **__: pytest.fail("the work has started")
     )
-    assert told in run("score", "plain.csv", *FAST, *typed, code=2).stderr
+    assert told in run("score", "plain.csv", *FAST, *typed.split(), code=2).stderr
 
 
 def test_the_plan_beside_the_scores_replaces_no_other_file(folder, monkeypatch):
@@ -172,7 +165,7 @@ def test_a_file_that_is_open_on_windows_leaves_all_as_it_was(folder, monkeypatch
     monkeypatch.setattr(storage, "WAITS", (0.0,))
     typed = ["--out", "s.csv", "--model", "m", "--report", "r.html"]
     told = run("score", "plain.csv", *FAST, *typed, code=1).stderr
-    assert f"It cannot be replaced; close it in other programs: '{folder / opened}'" in told
+    assert f"{folder / opened}: It cannot be replaced; close it in other programs." in told
     assert files(folder) == before
     assert all(Path(name).read_text() == f"old {name}" for name in ("s.csv", "m", "r.html"))
 
@@ -291,77 +284,73 @@ def test_new_files_have_the_permissions_of_any_file_and_links_stay(folder):
 @pytest.mark.parametrize(
     ("typed", "code", "told"),
     [
-        (["score", "none.csv", "-k", "3"], 2, "'none.csv' does not exist"),
-        (["score", ".", "-k", "3"], 1, "files of one format"),
-        (["score", "plain.csv"], 2, "kmeans needs a number of clusters: add -k"),
-        (["score", "plain.csv", "-k", "0"], 2, "'0' is not a number of clusters; give 1 or more"),
-        (["score", "plain.csv", "-k", "2:"], 2, "'2:' is not a number of clusters"),
-        (["score", "plain.csv", "-k", "2:3:4"], 2, "'2:3:4' is not a number of clusters"),
+        ("score none.csv -k 3", 2, "'none.csv' does not exist"),
+        ("score . -k 3", 1, "(.csv, .data, .gz, .xls, without"),
+        ("score plain.csv", 2, "kmeans needs a number of clusters: add -k"),
+        ("score plain.csv -k 0", 2, "'0' is not a number of clusters; give 1 or more"),
+        ("score plain.csv -k 2:", 2, "'2:' is not a number of clusters"),
+        ("score plain.csv -k 2:3:4", 2, "'2:3:4' is not a number of clusters"),
+        ("score plain.csv -k 5:2", 2, "'5:2' runs backwards; give the smaller number first, 2:5"),
+        ("score plain.csv -k 3 --runs 1", 2, "give 2 or more, or auto"),
+        ("score plain.csv -k 3 --resample 2", 2, "give a number between 0 and 1"),
         (
-            ["score", "plain.csv", "-k", "5:2"],
-            2,
-            "'5:2' runs backwards; give the smaller number first, 2:5",
-        ),
-        (["score", "plain.csv", "-k", "3", "--runs", "1"], 2, "give 2 or more, or auto"),
-        (["score", "plain.csv", "-k", "3", "--resample", "2"], 2, "give a number between 0 and 1"),
-        (
-            ["score", "plain.csv", "-k", "3", "--fusion", "sum"],
+            "score plain.csv -k 3 --fusion sum",
             2,
             "'sum' is not one of 'combined', 'harmonic', 'product'",
         ),
-        (["score", "plain.csv", "-k", "3", "--bogus"], 2, "--bogus"),
+        ("score plain.csv -k 3 --bogus", 2, "--bogus"),
+        ("score plain.csv -k 3 --clusterer hdbscan", 2, "hdbscan finds the number of clusters"),
+        ("score plain.csv -k 3 --threshold 7", 2, "0<=x<=1"),
         (
-            ["score", "plain.csv", "-k", "3", "--clusterer", "hdbscan"],
-            2,
-            "hdbscan finds the number of clusters",
-        ),
-        (["score", "plain.csv", "-k", "3", "--threshold", "7"], 2, "0<=x<=1"),
-        (
-            ["score", "plain.csv", "-k", "3", "--threshold", "nan"],
+            "score plain.csv -k 3 --threshold nan",
             2,
             "'nan' is not a number; give one in the range 0",
         ),
+        ("score plain.csv -k 3 --geometry kernel --kernel precomputed", 2, "Add --labels"),
         (
-            ["score", "plain.csv", "-k", "3", "--geometry", "kernel", "--kernel", "precomputed"],
-            2,
-            "Add --labels",
-        ),
-        (
-            ["score", "plain.csv", "-k", "3", "--metric", "precomputed"],
+            "score plain.csv -k 3 --metric precomputed",
             2,
             "--metric precomputed: to cluster a square table of distances, give --distances",
         ),
-        (["scor"], 2, "No such command 'scor'"),
-        (["score", "plain.csv", "-k", "300"], 1, "-k 300 is more than the 150 points"),
-        (
-            ["score", "plain.csv", "-k", "3", "--metric", "cosine", "--geometry", "rms"],
-            1,
-            "leave one of the two out",
-        ),
-        (
-            ["score", "plain.csv", "-k", "3", "--array", "x"],
-            1,
-            "--array x is not used for csv files",
-        ),
-        (["score", "plain.csv", "-k", "3", "--format", "parquet"], 1, "cannot be read as parquet"),
-        (["score", "empty.csv", "-k", "3"], 1, "empty.csv is empty"),
-        (["score", "header.csv", "-k", "3"], 1, "has column names but no rows"),
-        (["score", "one.csv", "-k", "1"], 1, "has 1 row to cluster; there must be at least 2"),
-        (["score", "odd.data", "-k", "2"], 2, "Name it with --format"),
-        (["score", "odd.xls", "--k", "2"], 2, "odd.xls is a spreadsheet; save the sheet as .xlsx"),
-        (["predict", "plain.csv", "plain.csv"], 1, "is damaged or was not written by clustertrust"),
+        ("scor", 2, "No such command 'scor'"),
+        ("score plain.csv -k 300", 1, "-k 300 is more than the 150 points"),
+        ("score plain.csv -k 3 --metric cosine --geometry rms", 1, "leave one of the two out"),
+        ("score plain.csv -k 3 --array x", 1, "--array x is not used for csv files"),
+        ("score plain.csv -k 3 --format parquet", 1, "cannot be read as parquet"),
+        ("score empty.csv -k 3", 1, "empty.csv is empty"),
+        ("score header.csv -k 3", 1, "has column names but no rows"),
+        ("score one.csv -k 1", 1, "has 1 row to cluster; there must be at least 2"),
+        ("score odd.data -k 2", 2, "Name its format, such as --format csv"),
+        ("score odd.xls --k 2", 2, "odd.xls is a spreadsheet; save the sheet as .xlsx"),
+        ("score plain.csv --clusterer k-means", 2, "Did you mean 'kmeans'?"),
+        ("score plain.csv -k 3 --device gpu", 2, "Did you mean 'cuda'?"),
+        ("score odd -k 2", 2, "odd has none of the known suffixes"),
+        ("predict plain.csv iris.csv", 2, "plain.csv is a table; give MODEL, which"),
+        ("predict odd.data plain.csv", 1, "was not written by clustertrust"),
+        ("score https://a.org/x.csv -k 3", 2, "is an address, and only files are read"),
+        ("score plain.csv -k 3 --separator ;;", 1, "is not one character; try"),
+        ("score plain.csv -k 3 --skip-rows 999", 1, "no line below those that"),
+        ("score plain.csv -k 3 --separator ;", 1, "what separates them with --sep"),
+        ("score short.csv.gz -k 3", 1, "short.csv.gz is cut short; copy or download it"),
     ],
 )
 def test_errors_are_short_and_say_what_to_do(folder, typed, code, told):
-    for name, text in {
-        "empty": "",
-        "header": "a,b\n",
-        "one": "a,b\n1,2\n",
-    }.items():
+    for name, text in {"empty": "", "header": "a,b\n", "one": "a,b\n1,2\n"}.items():
         Path(f"{name}.csv").write_text(text)
     Path("odd.data").write_text("a,b\n1,2\n3,4\n")
     Path("odd.xls").write_text("")
-    assert told in run(*typed, code=code).stderr
+    Path("odd").write_text("")
+    Path("short.csv.gz").write_bytes(gzip.compress(Path("plain.csv").read_bytes())[:-200])
+    assert told in run(*typed.split(), code=code).stderr
+
+
+def test_errors_of_the_system_name_the_file_and_no_number(folder, monkeypatch):
+    def fail(*_, **__):
+        raise PermissionError(13, "Permission denied", "/root/x.csv")
+
+    monkeypatch.setattr(scoring, "read_points", fail)
+    told = run("score", "plain.csv", *FAST, code=1).stderr
+    assert told == "Error: /root/x.csv: Permission denied.\n"
 
 
 @pytest.mark.parametrize("place", ["before", "after"])
@@ -392,7 +381,5 @@ def test_what_should_not_happen_is_told_too(folder, monkeypatch):
         raise KeyError("x")
 
     monkeypatch.setattr(scoring, "read_points", fail)
-    assert (
-        "KeyError: 'x'\nThis is a bug in clustertrust; --debug"
-        in run("score", "plain.csv", *FAST, code=1).stderr
-    )
+    told = run("score", "plain.csv", *FAST, code=1).stderr
+    assert "KeyError: 'x'\nThis is a bug in clustertrust; --debug" in told

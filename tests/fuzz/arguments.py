@@ -39,38 +39,9 @@ def strangers() -> dict[str, Callable[[], Any]]:
 
 
 def _scalars() -> dict[str, Callable[[], Any]]:
-    plain = [
-        None,
-        True,
-        False,
-        -1,
-        0,
-        1,
-        2,
-        5,
-        2**31,
-        2**63,
-        2**64,
-        10**30,
-        -(10**30),
-        0.5,
-        -0.5,
-        1.5,
-    ]
-    plain += [
-        float("nan"),
-        float("inf"),
-        -float("inf"),
-        1e308,
-        5e-324,
-        1j,
-        "x",
-        "",
-        "auto",
-        "\x00",
-        "\ud800",
-        b"x",
-    ]
+    plain: list[Any] = [None, True, False, -1, 0, 1, 2, 5, 2**31, 2**63, 2**64, 10**30, -(10**30)]
+    plain += [0.5, -0.5, 1.5, float("nan"), float("inf"), -float("inf"), 1e308, 5e-324, 1j]
+    plain += ["x", "", "auto", "\x00", "\ud800", b"x"]
     others = {
         "np.bool_": lambda: np.True_,
         "np.int8": lambda: np.int8(3),

@@ -99,18 +99,11 @@ def random_call(rng: np.random.Generator) -> None:
         )
     elif frame < 0.3:
         X = X.tolist()
+    metrics = ["euclidean", "cosine", "manhattan", "precomputed", "sqeuclidean", "correlation", "x"]
     options = {
         "fusion": ["harmonic", "product", "sum"],
         "geometry": ["auto", "exact", "sampled", "centroid", "rms", "kernel", "flat"],
-        "metric": [
-            "euclidean",
-            "cosine",
-            "manhattan",
-            "precomputed",
-            "sqeuclidean",
-            "correlation",
-            "x",
-        ],
+        "metric": metrics,
         "kernel": ["self-tuning", "rbf", "linear", "polynomial", "precomputed"],
         "normalization": ["clip", "affine"],
         "agreement": ["matching", "jaccard"],
@@ -134,9 +127,8 @@ def attempt(call: Callable[[], None]) -> str:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            warnings.simplefilter(
-                "error", RuntimeWarning
-            )  # NumPy's; ours to the user are of other kinds
+            # NumPy's; ours to the user are of other kinds.
+            warnings.simplefilter("error", RuntimeWarning)
             call()
     except IN_ORDER as error:
         return "refused" if str(error).strip() else f"{type(error).__name__} without a word"

@@ -86,94 +86,63 @@ def calls() -> dict[str, tuple[Callable[..., Any], Arguments]]:
     return {name: call for room in rooms for name, call in room(v).items()}
 
 
+def _given(function: Callable[..., Any], /, **arguments: Any) -> tuple[Any, Arguments]:
+    return function, lambda: dict(arguments)
+
+
 def _fitting(v: Valid) -> dict[str, Any]:
-    scoring = {
-        "fusion": "harmonic",
-        "geometry": "exact",
-        "metric": "euclidean",
-        "normalization": "clip",
-        "agreement": "matching",
-        "unassigned": "skip",
-        "consensus": "medoid",
-        "n_jobs": 1,
-    }
-    building = {
-        "clusterer": "kmeans",
-        "n_clusters": 2,
-        "n_runs": 2,
-        "vary": None,
-        "resample": None,
-        "random_state": 0,
-        "verbose": False,
-    }
+    scoring = {"fusion": "harmonic", "geometry": "exact", "metric": "euclidean"}
+    scoring |= {"normalization": "clip", "agreement": "matching", "unassigned": "skip"}
+    scoring |= {"consensus": "medoid", "n_jobs": 1}
+    building = {"clusterer": "kmeans", "n_clusters": 2, "n_runs": 2, "vary": None}
+    building |= {"resample": None, "random_state": 0, "verbose": False}
     few = {"n_clusters": 2, "n_runs": 2, "random_state": 0}
     runs = {"n_runs": 2, "left_out": "skip", "on_failure": "raise", "checkpoint": None}
     kernel = {"kernel": "polynomial", "gamma": 0.1, "degree": 2, "coef0": 1.0, "params": None}
     graph = {"n_neighbors": 3, "n_steps": 2, "metric": None, "weights": False}
     return {
-        "CAKE.fit": (_fit, lambda: {"X": v.X, **building, **scoring}),
-        "confidence": (confidence, lambda: {"X": v.X, "labels": v.labels, **scoring}),
-        "confidence by kernel": (_by(v, Kernel), lambda: kernel),
-        "confidence by graph": (_by(v, Graph), lambda: graph),
-        "confidence by centres": (_by(v, Centroid), lambda: {"centers": [v.X[:2], v.X[:2]]}),
-        "confidence by sample": (_by(v, Sampled), lambda: {"n_members": 9}),
-        "confidence by metric": (_by_metric(v), lambda: {"name": "minkowski", "params": {"p": 3}}),
-        "build_ensemble": (build_ensemble, lambda: {"X": v.X, **building, "n_jobs": 1}),
-        "Runs": (_runs(v), lambda: runs),
-        "KMedoids": (
-            _kmedoids,
-            lambda: {"X": v.X, "n_clusters": 2, "max_iter": 9, "sample_size": 50, "seed": 0},
-        ),
-        "Ensemble.from_labels": (
-            Ensemble.from_labels,
-            lambda: {"labels": v.labels, "centers": None},
-        ),
-        "Ensemble.with_centers": (
-            _ensemble(v).with_centers,
-            lambda: {"centers": [v.X[:2], v.X[:2]]},
-        ),
-        "Ensemble.with_labels": (_ensemble(v).with_labels, lambda: {"labels": v.labels}),
-        "Ensemble.place": (v.cake.ensemble_.place, lambda: {"X": v.X}),
-        "null_reference": (
+        "CAKE.fit": _given(_fit, X=v.X, **building, **scoring),
+        "confidence": _given(confidence, X=v.X, labels=v.labels, **scoring),
+        "confidence by kernel": _given(_by(v, Kernel), **kernel),
+        "confidence by graph": _given(_by(v, Graph), **graph),
+        "confidence by centres": _given(_by(v, Centroid), centers=[v.X[:2], v.X[:2]]),
+        "confidence by sample": _given(_by(v, Sampled), n_members=9),
+        "confidence by metric": _given(_by_metric(v), name="minkowski", params={"p": 3}),
+        "build_ensemble": _given(build_ensemble, X=v.X, **building, n_jobs=1),
+        "Runs": _given(_runs(v), **runs),
+        "KMedoids": _given(_kmedoids, X=v.X, n_clusters=2, max_iter=9, sample_size=50, seed=0),
+        "Ensemble.from_labels": _given(Ensemble.from_labels, labels=v.labels, centers=None),
+        "Ensemble.with_centers": _given(_ensemble(v).with_centers, centers=[v.X[:2], v.X[:2]]),
+        "Ensemble.with_labels": _given(_ensemble(v).with_labels, labels=v.labels),
+        "Ensemble.place": _given(v.cake.ensemble_.place, X=v.X),
+        "null_reference": _given(
             null_reference,
-            lambda: {
-                "X": v.X,
-                "cake": CAKE(**few, n_jobs=1),
-                "families": ("box",),
-                "n_surrogates": 2,
-                "level": 0.5,
-                "max_points": 10,
-            },
+            X=v.X,
+            cake=CAKE(**few, n_jobs=1),
+            families=("box",),
+            n_surrogates=2,
+            level=0.5,
+            max_points=10,
         ),
-        "choose_k": (
+        "choose_k": _given(
             choose_k,
-            lambda: {
-                "X": v.X,
-                "ks": [2, 3],
-                "cake": CAKE(n_runs=2, random_state=0, n_jobs=1, geometry="rms"),
-                "null": ("box",),
-                "effort": "quick",
-                "n_surrogates": 2,
-                "level": 0.5,
-                "max_points": 10,
-            },
+            X=v.X,
+            ks=[2, 3],
+            cake=CAKE(n_runs=2, random_state=0, n_jobs=1, geometry="rms"),
+            null=("box",),
+            effort="quick",
+            n_surrogates=2,
+            level=0.5,
+            max_points=10,
         ),
-        "silhouettes": (
-            silhouettes,
-            lambda: {
-                "X": v.X,
-                "labels": v.labels,
-                "geometry": "exact",
-                "metric": "euclidean",
-                "n_jobs": 1,
-            },
+        "silhouettes": _given(
+            silhouettes, X=v.X, labels=v.labels, geometry="exact", metric="euclidean", n_jobs=1
         ),
-        "pairwise_stability": (
-            pairwise_stability,
-            lambda: {"labels": v.labels, "agreement": "matching", "unassigned": "skip"},
+        "pairwise_stability": _given(
+            pairwise_stability, labels=v.labels, agreement="matching", unassigned="skip"
         ),
-        "persistence": (persistence, lambda: {"X": v.X, "labels": v.truth, "n_steps": 2}),
-        "align_labels": (align_labels, lambda: {"target": v.truth, "source": v.labels[:, 1]}),
+        "persistence": _given(persistence, X=v.X, labels=v.truth, n_steps=2),
+        "align_labels": _given(align_labels, target=v.truth, source=v.labels[:, 1]),
     }
 
 
@@ -211,34 +180,30 @@ def _ensemble(v: Valid) -> Ensemble:
 def _reading(v: Valid) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in ("predict", "score_samples", "score"):
-        found[f"CAKE.{name}"] = (getattr(v.cake, name), lambda: {"X": v.X})
-    found["CAKE.judge"] = (v.cake.judge, lambda: {"X": v.X, "threshold": 0.5})
+        found[f"CAKE.{name}"] = _given(getattr(v.cake, name), X=v.X)
+    found["CAKE.judge"] = _given(v.cake.judge, X=v.X, threshold=0.5)
     for told, result in (("CAKE", v.cake), ("Confidence", v.record)):
-        found[f"{told}.to_frame"] = (result.to_frame, lambda: {"threshold": 0.5})
-        found[f"{told}.summary"] = (result.summary, lambda: {"threshold": 0.5, "points": 2})
-        found[f"{told}.explain"] = (_explainer(result), lambda: {"point": 1, "threshold": 0.5})
-        found[f"{told}.report"] = (
+        found[f"{told}.to_frame"] = _given(result.to_frame, threshold=0.5)
+        found[f"{told}.summary"] = _given(result.summary, threshold=0.5, points=2)
+        found[f"{told}.explain"] = _given(_explainer(result), point=1, threshold=0.5)
+        found[f"{told}.report"] = _given(
             result.report,
-            lambda: {
-                "path": "report.html",
-                "X": v.X,
-                "settings": {"a": 1},
-                "title": "t",
-                "threshold": 0.5,
-                "embedding": v.X[:, :2],
-            },
+            path="report.html",
+            X=v.X,
+            settings={"a": 1},
+            title="t",
+            threshold=0.5,
+            embedding=v.X[:, :2],
         )
-    found["Confidence.reasons"] = (v.record.reasons, lambda: {"threshold": 0.5})
-    found["reasons"] = (
+    found["Confidence.reasons"] = _given(v.record.reasons, threshold=0.5)
+    found["reasons"] = _given(
         reasons,
-        lambda: {
-            "labels": v.truth,
-            "scores": v.scores,
-            "stability": v.scores,
-            "silhouette_mean": v.scores,
-            "silhouette_std": v.scores,
-            "threshold": 0.5,
-        },
+        labels=v.truth,
+        scores=v.scores,
+        stability=v.scores,
+        silhouette_mean=v.scores,
+        silhouette_std=v.scores,
+        threshold=0.5,
     )
     return found
 
@@ -262,89 +227,69 @@ def _judging(v: Valid) -> dict[str, Any]:
     mapped = c.map_clusters(v.truth, classes[:6], np.arange(6))
     threshold = c.risk_threshold(v.scores, v.correct, 0.5, 0.5)
     return {
-        "Calibrator.fit": (
-            _calibrate,
-            lambda: {"method": "auto", "scores": v.scores, "correct": v.correct, "w": None},
+        "Calibrator.fit": _given(
+            _calibrate, method="auto", scores=v.scores, correct=v.correct, w=None
         ),
-        "Calibrator.predict": (v.calibrator.predict, lambda: {"scores": v.scores}),
-        "brier_score": (c.brier_score, lambda: {"probability": v.scores, "correct": v.correct}),
-        "expected_calibration_error": (
+        "Calibrator.predict": _given(v.calibrator.predict, scores=v.scores),
+        "brier_score": _given(c.brier_score, probability=v.scores, correct=v.correct),
+        "expected_calibration_error": _given(
             c.expected_calibration_error,
-            lambda: {
-                "probability": v.scores,
-                "correct": v.correct,
-                "n_bins": 3,
-                "strategy": "quantile",
-            },
+            probability=v.scores,
+            correct=v.correct,
+            n_bins=3,
+            strategy="quantile",
         ),
-        "reliability": (
-            c.reliability,
-            lambda: {
-                "probability": v.scores,
-                "correct": v.correct,
-                "n_bins": 3,
-                "strategy": "quantile",
-            },
+        "reliability": _given(
+            c.reliability, probability=v.scores, correct=v.correct, n_bins=3, strategy="quantile"
         ),
-        "map_clusters": (
+        "map_clusters": _given(
             c.map_clusters,
-            lambda: {
-                "labels": v.truth,
-                "classes": classes[:6],
-                "positions": np.arange(6),
-                "method": "majority",
-            },
+            labels=v.truth,
+            classes=classes[:6],
+            positions=np.arange(6),
+            method="majority",
         ),
-        "ClusterMap.correct": (
-            mapped.correct,
-            lambda: {"positions": np.arange(6, N), "classes": classes[6:]},
+        "ClusterMap.correct": _given(
+            mapped.correct, positions=np.arange(6, N), classes=classes[6:]
         ),
-        "pseudo_labels": (
+        "pseudo_labels": _given(
             c.pseudo_labels,
-            lambda: {
-                "labels": v.truth,
-                "scores": v.scores,
-                "threshold": 0.5,
-                "share": None,
-                "random_state": 0,
-            },
+            labels=v.truth,
+            scores=v.scores,
+            threshold=0.5,
+            share=None,
+            random_state=0,
         ),
-        "risk_threshold": (
+        "risk_threshold": _given(
             c.risk_threshold,
-            lambda: {
-                "scores": v.scores,
-                "correct": v.correct[sample.positions],
-                "alpha": 0.5,
-                "delta": 0.5,
-                "sample": sample,
-                "inclusion": None,
-            },
+            scores=v.scores,
+            correct=v.correct[sample.positions],
+            alpha=0.5,
+            delta=0.5,
+            sample=sample,
+            inclusion=None,
         ),
-        "RiskThreshold.keep": (threshold.keep, lambda: {"scores": v.scores}),
-        "sample_weight": (c.sample_weight, lambda: {"scores": v.scores}),
-        "suggest": (
+        "RiskThreshold.keep": _given(threshold.keep, scores=v.scores),
+        "sample_weight": _given(c.sample_weight, scores=v.scores),
+        "suggest": _given(
             c.suggest,
-            lambda: {
-                "scores": v.scores,
-                "n": 4,
-                "purpose": "threshold",
-                "design": "random",
-                "exclude": [1],
-                "random_state": 0,
-            },
+            scores=v.scores,
+            n=4,
+            purpose="threshold",
+            design="random",
+            exclude=[1],
+            random_state=0,
         ),
-        "select_top": (select_top, lambda: {"scores": v.scores, "share": 0.5, "random_state": 0}),
-        "select_above": (select_above, lambda: {"scores": v.scores, "threshold": 0.5}),
-        "select_adaptive": (
+        "select_top": _given(select_top, scores=v.scores, share=0.5, random_state=0),
+        "select_above": _given(select_above, scores=v.scores, threshold=0.5),
+        "select_adaptive": _given(
             select_adaptive,
-            lambda: {
-                "X": v.X,
-                "scores": v.scores,
-                "cake": 2,
-                "coverages": (0.3, 0.5, 0.9),
-                "n_restarts": 1,
-                "average": "plain",
-            },
+            X=v.X,
+            scores=v.scores,
+            cake=2,
+            coverages=(0.3, 0.5, 0.9),
+            n_restarts=1,
+            average="plain",
         ),
     }
 
@@ -359,81 +304,66 @@ def _measuring(v: Valid) -> dict[str, Any]:
     judged = {"scores": v.scores, "correct": v.correct}
     mixture = {"n_clusters": 2, "random_state": 0}
     return {
-        "bootstrap_stability": (
+        "bootstrap_stability": _given(
             b.bootstrap_stability,
-            lambda: {
-                "X": v.X,
-                "clusterer": "kmeans",
-                **mixture,
-                "n_runs": 3,
-                "resample": 0.8,
-                "n_jobs": 1,
-            },
+            X=v.X,
+            clusterer="kmeans",
+            **mixture,
+            n_runs=3,
+            resample=0.8,
+            n_jobs=1,
         ),
-        "consensus_agreement": (b.consensus_agreement, lambda: {"labels": v.labels}),
-        "entropy_agreement": (b.entropy_agreement, lambda: {"labels": v.labels}),
-        "subsample_stability": (b.subsample_stability, lambda: {"labels": v.labels}),
-        "fuzzy_confidence": (
-            b.fuzzy_confidence,
-            lambda: {"X": v.X, **mixture, "signal": "maximum", "fuzziness": 2.0},
+        "consensus_agreement": _given(b.consensus_agreement, labels=v.labels),
+        "entropy_agreement": _given(b.entropy_agreement, labels=v.labels),
+        "subsample_stability": _given(b.subsample_stability, labels=v.labels),
+        "fuzzy_confidence": _given(
+            b.fuzzy_confidence, X=v.X, **mixture, signal="maximum", fuzziness=2.0
         ),
-        "fuzzy_memberships": (
-            b.fuzzy_memberships,
-            lambda: {"X": v.X, **mixture, "fuzziness": 2.0, "max_iter": 5, "tol": 0.1},
+        "fuzzy_memberships": _given(
+            b.fuzzy_memberships, X=v.X, **mixture, fuzziness=2.0, max_iter=5, tol=0.1
         ),
-        "gmm_confidence": (
-            b.gmm_confidence,
-            lambda: {
-                "X": v.X,
-                **mixture,
-                "signal": "maximum",
-                "covariance_type": "diag",
-                "n_init": 1,
-            },
+        "gmm_confidence": _given(
+            b.gmm_confidence, X=v.X, **mixture, signal="maximum", covariance_type="diag", n_init=1
         ),
-        "gmm_memberships": (
-            b.gmm_memberships,
-            lambda: {"X": v.X, **mixture, "covariance_type": "diag", "n_init": 1},
+        "gmm_memberships": _given(
+            b.gmm_memberships, X=v.X, **mixture, covariance_type="diag", n_init=1
         ),
-        "local_outlier_confidence": (
-            b.local_outlier_confidence,
-            lambda: {"X": v.X, "labels": v.truth, "n_neighbors": 3},
+        "local_outlier_confidence": _given(
+            b.local_outlier_confidence, X=v.X, labels=v.truth, n_neighbors=3
         ),
-        "outlier_confidence": (b.outlier_confidence, lambda: {"X": v.X, "n_neighbors": 3}),
-        "membership_confidence": (
-            b.membership_confidence,
-            lambda: {"memberships": v.memberships, "signal": "maximum"},
+        "outlier_confidence": _given(b.outlier_confidence, X=v.X, n_neighbors=3),
+        "membership_confidence": _given(
+            b.membership_confidence, memberships=v.memberships, signal="maximum"
         ),
-        "random_confidence": (b.random_confidence, lambda: {"X": v.X, "random_state": 0}),
-        "rank_average": (b.rank_average, lambda: {"signals": [v.scores, v.scores]}),
-        "accuracy": (e.accuracy, lambda: dict(pair)),
-        "correctness": (e.correctness, lambda: dict(pair)),
-        "agreement_with_truth": (e.agreement_with_truth, lambda: {**pair, "metric": "ari"}),
-        "accuracy_by_bin": (e.accuracy_by_bin, lambda: {**judged, "n_bins": 3, "ties": "average"}),
-        "auprc": (e.auprc, lambda: {**judged, "positive": "correct"}),
-        "aurc": (e.aurc, lambda: {**judged, "n_positions": 9, "ties": "average"}),
-        "auroc": (e.auroc, lambda: dict(judged)),
-        "risk_coverage_curve": (
-            e.risk_coverage_curve,
-            lambda: {**judged, "n_positions": 9, "ties": "average"},
+        "random_confidence": _given(b.random_confidence, X=v.X, random_state=0),
+        "rank_average": _given(b.rank_average, signals=[v.scores, v.scores]),
+        "accuracy": _given(e.accuracy, **pair),
+        "correctness": _given(e.correctness, **pair),
+        "agreement_with_truth": _given(e.agreement_with_truth, **pair, metric="ari"),
+        "accuracy_by_bin": _given(e.accuracy_by_bin, **judged, n_bins=3, ties="average"),
+        "auprc": _given(e.auprc, **judged, positive="correct"),
+        "aurc": _given(e.aurc, **judged, n_positions=9, ties="average"),
+        "auroc": _given(e.auroc, **judged),
+        "risk_coverage_curve": _given(
+            e.risk_coverage_curve, **judged, n_positions=9, ties="average"
         ),
-        "error_precision": (e.error_precision, lambda: {**judged, "share": 0.2, "ties": "average"}),
-        "percentile_correlation": (
-            e.percentile_correlation,
-            lambda: {**judged, "n_bins": 3, "ties": "average"},
+        "error_precision": _given(e.error_precision, **judged, share=0.2, ties="average"),
+        "percentile_correlation": _given(
+            e.percentile_correlation, **judged, n_bins=3, ties="average"
         ),
-        "coverage_accuracy_curve": (
+        "coverage_accuracy_curve": _given(
             e.coverage_accuracy_curve,
-            lambda: {"scores": v.scores, **pair, "coverages": [0.5, 1.0], "alignment": "global"},
+            scores=v.scores,
+            **pair,
+            coverages=[0.5, 1.0],
+            alignment="global",
         ),
-        "score_quality": (
-            e.score_quality,
-            lambda: {"scores": v.scores, **pair, "coverages": [0.5, 0.9], "random_state": 0},
+        "score_quality": _given(
+            e.score_quality, scores=v.scores, **pair, coverages=[0.5, 0.9], random_state=0
         ),
-        "student_interval": (e.student_interval, lambda: {"values": [1.0, 2.0, 4.0], "level": 0.9}),
-        "subset_silhouette": (
-            e.subset_silhouette,
-            lambda: {"X": v.X, "labels": v.truth, "kept": v.scores > 0.2},
+        "student_interval": _given(e.student_interval, values=[1.0, 2.0, 4.0], level=0.9),
+        "subset_silhouette": _given(
+            e.subset_silhouette, X=v.X, labels=v.truth, kept=v.scores > 0.2
         ),
     }
 
@@ -443,26 +373,16 @@ def _counting(v: Valid) -> dict[str, Any]:
     rates = {"threshold": 0.8, "n_clusters": 3, "expected_agreement": None, "form": "paper"}
     noise = {"n_noise": 10}
     return {
-        "expected_false_positives": (
-            t.expected_false_positives,
-            lambda: {"n_runs": 20, **noise, **rates},
+        "expected_false_positives": _given(t.expected_false_positives, n_runs=20, **noise, **rates),
+        "false_stability_bound": _given(t.false_stability_bound, n_runs=20, **rates),
+        "geometry_deviation": _given(t.geometry_deviation, n_runs=20, error=0.1),
+        "mis_ranking_bound": _given(t.mis_ranking_bound, n_runs=20, margin=0.2, form="paper"),
+        "runs_for_false_positives": _given(
+            t.runs_for_false_positives, number=1.0, **noise, **rates
         ),
-        "false_stability_bound": (t.false_stability_bound, lambda: {"n_runs": 20, **rates}),
-        "geometry_deviation": (t.geometry_deviation, lambda: {"n_runs": 20, "error": 0.1}),
-        "mis_ranking_bound": (
-            t.mis_ranking_bound,
-            lambda: {"n_runs": 20, "margin": 0.2, "form": "paper"},
-        ),
-        "runs_for_false_positives": (
-            t.runs_for_false_positives,
-            lambda: {"number": 1.0, **noise, **rates},
-        ),
-        "runs_for_false_stability": (t.runs_for_false_stability, lambda: {"error": 0.1, **rates}),
-        "runs_for_geometry": (t.runs_for_geometry, lambda: {"deviation": 0.1, "error": 0.1}),
-        "runs_for_mis_ranking": (
-            t.runs_for_mis_ranking,
-            lambda: {"error": 0.1, "margin": 0.2, "form": "paper"},
-        ),
+        "runs_for_false_stability": _given(t.runs_for_false_stability, error=0.1, **rates),
+        "runs_for_geometry": _given(t.runs_for_geometry, deviation=0.1, error=0.1),
+        "runs_for_mis_ranking": _given(t.runs_for_mis_ranking, error=0.1, margin=0.2, form="paper"),
     }
 
 
@@ -569,33 +489,18 @@ def _filing(v: Valid) -> dict[str, Any]:
     text = b"id,x\n007,1.5\n008,2.5\n"
     options = {"text": ("id",), "separator": ",", "header": True, "array": None, "use_rep": "X_pca"}
     return {
-        "build_report": (build_report, lambda: {"table": table, **page}),
-        "write_report": (write_report, lambda: {"path": "page.html", "table": table, **page}),
-        "read_table": (
-            read_table,
-            lambda: {"source": text, "reading": Reading(text=("id",)), "format": "csv"},
-        ),
-        "Reading": (_read, lambda: dict(options)),
-        "write_table": (
-            write_table,
-            lambda: {"table": table, "path": "table.csv", "format": "csv"},
-        ),
-        "write_table as npz": (
-            write_table,
-            lambda: {"table": table, "path": "table.npz", "format": "npz"},
-        ),
-        "open_source": (
-            _open,
-            lambda: {
-                "X": Path("source.csv"),
-                "reading": Reading(separator=","),
-            },
-        ),
-        "CAKE.save": (v.cake.save, lambda: {"path": "model"}),
-        "CAKE.load": (CAKE.load, lambda: {"path": "model"}),
-        "Ensemble.save": (_ensemble(v).save, lambda: {"path": "ensemble"}),
-        "Ensemble.load": (Ensemble.load, lambda: {"path": "ensemble"}),
-        "load": (load, lambda: {"name": "Ir", "raw": False, "block": 1}),
+        "build_report": _given(build_report, table=table, **page),
+        "write_report": _given(write_report, path="page.html", table=table, **page),
+        "read_table": _given(read_table, source=text, reading=Reading(text=("id",)), format="csv"),
+        "Reading": _given(_read, **options),
+        "write_table": _given(write_table, table=table, path="table.csv", format="csv"),
+        "write_table as npz": _given(write_table, table=table, path="table.npz", format="npz"),
+        "open_source": _given(_open, X=Path("source.csv"), reading=Reading(separator=",")),
+        "CAKE.save": _given(v.cake.save, path="model"),
+        "CAKE.load": _given(CAKE.load, path="model"),
+        "Ensemble.save": _given(_ensemble(v).save, path="ensemble"),
+        "Ensemble.load": _given(Ensemble.load, path="ensemble"),
+        "load": _given(load, name="Ir", raw=False, block=1),
     }
 
 

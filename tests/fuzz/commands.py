@@ -34,24 +34,9 @@ from fuzz.damage import change_archive, change_bytes, change_json, change_lines
 # --debug shows tracebacks.
 SKIPPED = ("scheduler", "debug", "help", "version")
 COUNTS = ["-1", "0", "1", "2", "3", "4", "x", "", "1.5", "1e3", "9" * 30, "nan", "2:3", "2,3", "-0"]
-WORDS = [
-    "",
-    "x",
-    "a",
-    "b",
-    "name",
-    "label",
-    "score",
-    "a,b",
-    "nope",
-    "none",
-    " ",
-    "-",
-    "é",
-    "\t",
-    ";",
-]
-WORDS += ["auto", "0", "-1", "\udcff", "{a}", "%s", "../x", "a" * 300, "'", '"', "None", "=1+1"]
+WORDS = ["", "x", "a", "b", "name", "label", "score", "a,b", "nope", "none", " ", "-", "é", "\t"]
+WORDS += [";", "auto", "0", "-1", "\udcff", "{a}", "%s", "../x", "a" * 300, "'", '"', "None"]
+WORDS += ["=1+1"]
 REALS = ["0", "1", "0.5", "-1", "2", "nan", "inf", "x", "", "1e-300", "0,5"]
 PROCESSES = 0.005  # share of lines that run in a process of their own
 
@@ -151,18 +136,8 @@ def _value(param: click.Option, one: Any, rng: np.random.Generator, files: list[
     if isinstance(kind, click.Choice):
         return str(one([*kind.choices, "x"]))
     if isinstance(kind, click.Path):
-        outputs = [
-            "o.csv",
-            "o.xlsx",
-            "o.html",
-            "o.png",
-            "o.svg",
-            "o.npz",
-            "o.json",
-            "o",
-            "-",
-            "none",
-        ]
+        kinds = ("csv", "xlsx", "html", "png", "svg", "npz", "json")
+        outputs = [*(f"o.{kind}" for kind in kinds), "o", "-", "none"]
         suffix = {"report": "o.html", "plot": "o.svg"}.get(param.name or "", "o.csv")
         return str(one([*files, *outputs, suffix, suffix, suffix, "no/o.csv", "folder"]))
     if isinstance(kind, click.types.IntParamType):

@@ -43,14 +43,8 @@ def valid(target: str, folder: Path, rng: np.random.Generator) -> list[bytes]:
     found = []
     if target == "npy":
         structured = frame.drop(columns="name").to_records(index=False)
-        arrays = [
-            X,
-            X.astype(np.float32),
-            np.asfortranarray(X),
-            (9 * X).astype(np.int64),
-            structured,
-        ]
-        for array in arrays:
+        whole = (9 * X).astype(np.int64)
+        for array in (X, X.astype(np.float32), np.asfortranarray(X), whole, structured):
             file = io.BytesIO()
             np.save(file, array, allow_pickle=False)
             found.append(file.getvalue())
@@ -251,21 +245,8 @@ def change_json(value: Any, rng: np.random.Generator) -> Any:
         out = dict(value) if isinstance(value, dict) else list(value)
         out[key] = change_json(out[key], rng)
         return out
-    others: list[Any] = [
-        None,
-        -1,
-        0,
-        10**30,
-        1e400,
-        "x",
-        "",
-        [],
-        {},
-        [value],
-        True,
-        "nearest",
-        "precomputed",
-    ]
+    others: list[Any] = [None, -1, 0, 10**30, 1e400, "x", "", [], {}, [value], True]
+    others += ["nearest", "precomputed"]
     return others[rng.integers(len(others))]
 
 

@@ -74,9 +74,8 @@ def measure(name: str, of: Scene) -> Iterator[tuple[str, float]]:
         of.scores < np.percentile(of.scores, 1),
         of.scores > np.percentile(of.scores, 90),
     )
-    astray = outlier & (
-        nearest[:, 0] > 3 * 0.8
-    )  # an outlier that falls on a cloud is like any other point
+    # An outlier that falls on a cloud is like any other point.
+    astray = outlier & (nearest[:, 0] > 3 * 0.8)
     yield "outliers in the lowest percent", lowest[outlier].sum()
     yield "share of the lowest percent that are outliers", outlier[lowest].mean()
     yield "share of outliers off the clouds in the lowest percent", lowest[astray].mean()

@@ -74,9 +74,8 @@ def one(name: str, protocol: Protocol, repetition: int) -> dict[tuple[str, str, 
     seeds = [400_000 + 10 * repetition + at for at in range(3)]
     values = {share: judged(case, method, points, seeds) for share, points in kept.items()}
     chosen = {
-        criterion: max(
-            SHARES, key=lambda share: (round(values[share][criterion], 9), share)
-        )  # ties: the larger share
+        # Ties: the larger share.
+        criterion: max(SHARES, key=lambda share: (round(values[share][criterion], 9), share))
         for criterion in CRITERIA
     }
     subsets = {"full": np.arange(len(order))} | {

@@ -26,9 +26,8 @@ EXPERIMENT = Experiment(
     run=run,
     keys=("dataset", "score"),
     truncated=True,
-    kind=lambda rows: rows["score"].map(
-        {"CAKE_PR": "table", "CAKE_HM": ""}
-    ),  # one number is printed, not two
+    # One number is printed, not two.
+    kind=lambda rows: rows["score"].map({"CAKE_PR": "table", "CAKE_HM": ""}),
     causes={
         "the authors' bins, reference and score are not known": lambda rows: rows["dataset"] != ""
     },

@@ -408,9 +408,8 @@ def calibration_figure(table: pd.DataFrame) -> Any:
     """Calibration error and Brier score over the number of labels, means over the sets that have enough points."""
     figure, axes = drawing.grid(1, 2, height=3.6)
     most = table.groupby("dataset")["labels"].nunique()
-    complete = table[
-        table["dataset"].isin(most[most == most.max()].index)
-    ]  # the same sets at each number of labels
+    # The same sets at each number of labels.
+    complete = table[table["dataset"].isin(most[most == most.max()].index)]
     for ax, measure in zip(axes[0], ("expected_calibration_error", "brier_score"), strict=True):
         for colour, method in zip(drawing.PALETTE, complete["method"].unique(), strict=False):
             mean = complete[complete["method"] == method].groupby("labels")[measure].mean()
@@ -441,9 +440,8 @@ def main() -> None:
         write(stem.with_suffix(".csv"), table.to_csv(index=False, float_format="%.6g"))
         write(stem.with_suffix(".md"), page(table) + "\n")
         if size is FULL:
-            into_page(
-                "calibration.md", part, page(table).split("\n\nAlpha")[0]
-            )  # without the sets one by one
+            # Without the sets one by one.
+            into_page("calibration.md", part, page(table).split("\n\nAlpha")[0])
         save_figure(picture(table), stem.with_suffix(".png"))
         print(page(table))
 

@@ -25,7 +25,7 @@ from clustertrust.evaluation import correctness
 from experiments.paper.page import markdown
 from experiments.paper.results import write
 from experiments.research import folder
-from experiments.research.chance.run import KS, NOISE, percent
+from experiments.research.chance.run import KS, NOISE, N, percent
 from experiments.research.development import sets
 
 DRAWN = 12
@@ -55,7 +55,7 @@ def noise_row(kind: str, k: int, draw: int) -> dict[str, Any]:
     """One draw of noise, the one of `run.py`."""
     seed = np.random.SeedSequence([list(NOISE).index(kind), k, draw])
     return {"group": "noise", "kind": kind} | measure(
-        NOISE[kind](np.random.default_rng(seed)), k, draw
+        NOISE[kind](np.random.default_rng(seed), N), k, draw
     )
 
 

@@ -2,7 +2,7 @@
 
 Draws of noise of 500 points, clustered with k = 2, 3 and 5, and the sets of `development.py` with k the number of
 classes: the share kept by half of the median, the share above chance, and what is right among both; and clusters by the
-share above chance, which pages call clear or weak by it. k-means with 20 runs, and mixtures.
+share above chance, which pages call clear or weak by it. k-means with 20 runs, and mixtures. Then noise of fewer points.
 
 `python -m experiments.research.chance.run` is a trial, `--full` has 12 draws of each kind and k, and writes the tables.
 """
@@ -32,6 +32,8 @@ from experiments.research import command, folder
 from experiments.research.development import sets
 
 N, KS = 500, (2, 3, 5)
+# Points of small noise, with k = 2 and 3, of kinds for which a level is claimed
+FEW, FEW_KS, FEW_SETTINGS = (10, 30, 100), (2, 3), ("harmonic", "combined")
 # By name in the tables
 SETTINGS: dict[str, dict[str, str]] = {
     "harmonic": {},
@@ -41,41 +43,41 @@ SETTINGS: dict[str, dict[str, str]] = {
 }
 
 
-def ball(rng: Generator) -> NDArray:
+def ball(rng: Generator, n: int) -> NDArray:
     """Uniform in a ball of three dimensions."""
-    X = rng.normal(size=(N, 3))
-    return X / np.linalg.norm(X, axis=1, keepdims=True) * rng.random((N, 1)) ** (1 / 3)
+    X = rng.normal(size=(n, 3))
+    return X / np.linalg.norm(X, axis=1, keepdims=True) * rng.random((n, 1)) ** (1 / 3)
 
 
-def correlated(rng: Generator) -> NDArray:
+def correlated(rng: Generator, n: int) -> NDArray:
     """One Gaussian with a covariance of its own."""
-    return rng.normal(size=(N, 5)) @ rng.normal(size=(5, 5))
+    return rng.normal(size=(n, 5)) @ rng.normal(size=(5, 5))
 
 
-def likert(rng: Generator, mood: float = 0.0) -> NDArray:
+def likert(rng: Generator, n: int, mood: float = 0.0) -> NDArray:
     """Eight answers from 1 to 5, which a mood of each person may move together."""
-    moved = mood * rng.normal(size=(N, 1))
-    return np.clip(np.round(3 + moved + rng.normal(size=(N, 8))), 1, 5)
+    moved = mood * rng.normal(size=(n, 1))
+    return np.clip(np.round(3 + moved + rng.normal(size=(n, 8))), 1, 5)
 
 
-def bent(rng: Generator, width: float, noise: float) -> NDArray:
+def bent(rng: Generator, n: int, width: float, noise: float) -> NDArray:
     """An arc of this width, in radians."""
-    angle = rng.uniform(-width / 2, width / 2, N)
-    return 3 * np.column_stack([np.cos(angle), np.sin(angle)]) + noise * rng.normal(size=(N, 2))
+    angle = rng.uniform(-width / 2, width / 2, n)
+    return 3 * np.column_stack([np.cos(angle), np.sin(angle)]) + noise * rng.normal(size=(n, 2))
 
 
-NOISE: dict[str, Callable[[Generator], NDArray]] = {
+NOISE: dict[str, Callable[[Generator, int], NDArray]] = {
     "ball": ball,
-    "box": lambda rng: rng.random((N, 4)),
-    "gaussian": lambda rng: rng.normal(size=(N, 6)),
+    "box": lambda rng, n: rng.random((n, 4)),
+    "gaussian": lambda rng, n: rng.normal(size=(n, 6)),
     "correlated": correlated,
-    "t3": lambda rng: rng.standard_t(3, (N, 4)),
+    "t3": lambda rng, n: rng.standard_t(3, (n, 4)),
     "likert": likert,
-    "likert, moods": lambda rng: likert(rng, 0.7),
-    "exponential": lambda rng: rng.exponential(size=(N, 3)),
-    "log-normal": lambda rng: np.exp(rng.normal(size=(N, 3))),
-    "banana": lambda rng: bent(rng, 2.0, 0.4),
-    "ring segment": lambda rng: bent(rng, 4.0, 0.2),
+    "likert, moods": lambda rng, n: likert(rng, n, 0.7),
+    "exponential": lambda rng, n: rng.exponential(size=(n, 3)),
+    "log-normal": lambda rng, n: np.exp(rng.normal(size=(n, 3))),
+    "banana": lambda rng, n: bent(rng, n, 2.0, 0.4),
+    "ring segment": lambda rng, n: bent(rng, n, 4.0, 0.2),
 }
 # Those for which a level is claimed; skewed and bent shapes, and answers that are cut off at the ends of a scale
 # together, are a known weakness.
@@ -125,11 +127,16 @@ def kinds_of_clusters(labels: NDArray, above: NDArray) -> dict[str, list[int]]:
     }
 
 
-def noise_row(kind: str, k: int, draw: int, fusion: str) -> dict[str, Any]:
+def noise_row(kind: str, k: int, draw: int, fusion: str, n: int = N) -> dict[str, Any]:
     """One draw of noise."""
     seed = np.random.SeedSequence([list(NOISE).index(kind), k, draw])
-    X = NOISE[kind](np.random.default_rng(seed))
+    X = NOISE[kind](np.random.default_rng(seed), n)
     return {"kind": kind, "draw": draw} | measure(X, k, fusion, draw)
+
+
+def few_row(n: int, kind: str, k: int, draw: int, fusion: str) -> dict[str, Any]:
+    """One draw of noise of few points."""
+    return {"n": n} | noise_row(kind, k, draw, fusion, n)
 
 
 def set_row(position: int, fusion: str) -> dict[str, Any]:
@@ -163,6 +170,23 @@ def table_of_noise(rows: pd.DataFrame) -> str:
     ]
     head = ["fusion", "data without clusters", "draws", "kept by half of the median"]
     return markdown([*head, "above chance", "called “no structure”", "called “clear”"], lines)
+
+
+def table_of_few(rows: pd.DataFrame) -> str:
+    """The level of the cut on noise of few points."""
+    lines = [
+        [
+            str(fusion),
+            str(n),
+            str(len(some)),
+            percent(some["kept_chance"].mean()),
+            percent((some["kept_chance"] <= NO_STRUCTURE).mean()),
+            percent((some["kept_chance"] > WEAK_STRUCTURE).mean()),
+        ]
+        for (fusion, n), some in rows.groupby(["fusion", "n"], sort=False)
+    ]
+    head = ["fusion", "points", "draws", "above chance", "called “no structure”", "called “clear”"]
+    return markdown(head, lines)
 
 
 def table_of_sets(rows: pd.DataFrame) -> str:
@@ -205,19 +229,30 @@ def main() -> None:
     full = command("chance", __doc__, "all draws: some minutes on 16 cores").parse_args().full
     fusions, draws = (list(SETTINGS), 12) if full else (["harmonic"], 1)
     noise = [(kind, k, d, f) for f in fusions for kind in NOISE for k in KS for d in range(draws)]
+    few = [
+        (n, kind, k, d, f)
+        for f in fusions
+        if f in FEW_SETTINGS
+        for n in FEW
+        for kind in CLAIMED
+        for k in FEW_KS
+        for d in range(draws)
+    ]
     known = [(i, f) for f in fusions for i in range(len(sets()))]
     with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
         of_sets = pool.map(set_row, *zip(*known, strict=True))
         of_noise = pool.map(noise_row, *zip(*noise, strict=True), chunksize=4)
-        tables = {"noise": pd.DataFrame(list(of_noise)), "sets": pd.DataFrame(list(of_sets))}
+        of_few = pool.map(few_row, *zip(*few, strict=True), chunksize=4)
+        found = {"noise": of_noise, "sets": of_sets, "few": of_few}
+        tables = {name: pd.DataFrame(list(rows)) for name, rows in found.items()}
     results = folder("chance", full=full)
     for name, rows in tables.items():
         write(results / f"chance_{name}.csv", rows.to_csv(index=False, float_format="%.6g"))
-    times = pd.concat(tables.values())
+    times = pd.concat([tables["noise"], tables["sets"]])
     ratio = (times["seconds_cut"] / times["seconds_fit"]).median()
     page = (
         f"{table_of_noise(tables['noise'])}\n\n{table_of_sets(tables['sets'])}\n\n"
-        f"{table_of_clusters(tables['noise'], tables['sets'])}\n\n"
+        f"{table_of_few(tables['few'])}\n\n{table_of_clusters(tables['noise'], tables['sets'])}\n\n"
         f"Time of the threshold, CPU: median {times['seconds_cut'].median():.2f} s, largest "
         f"{times['seconds_cut'].max():.2f} s; {ratio:.1f} times that of the fit.\n"
     )

@@ -88,9 +88,8 @@ def accuracies(name: str, seed: int) -> Iterator[tuple[str, str, float]]:
     with hushed():
         cake = CAKE(k, random_state=seed).fit(X[train])
         named = map_clusters(cake.labels_, y[train], method="matching")
-        as_class = np.array(
-            [-2 if name is None else name for name in named.assign()]
-        )  # -2: of no class, never right
+        # -2: of no class, never right.
+        as_class = np.array([-2 if name is None else name for name in named.assign()])
         placed = [named.names.get(cluster) for cluster in cake.predict(X[test]).tolist()]
         yield (
             "",

@@ -94,9 +94,8 @@ def run(size: Size) -> Iterator[dict[str, Any]]:
             case = data.load(name, noise_is_class=False)
             rows = np.random.default_rng([5, repetition]).permutation(len(case.X))[: size.points]
             table = judged(case.X[rows], case.k, size, repetition)
-            right = correctness(table["label"], case.y[rows]) & (
-                case.y[rows] >= 0
-            )  # noise is in no cluster
+            # Noise is in no cluster.
+            right = correctness(table["label"], case.y[rows]) & (case.y[rows] >= 0)
             yield from counted(table, right.astype(float), dataset=name, repetition=repetition)
             print(
                 f"{name} {repetition}: {time.perf_counter() - began:.0f} s",

@@ -36,6 +36,10 @@ def warn_user(message: str | Message, category: type[Warning] = UserWarning) -> 
         warnings.warn(message, category, stacklevel=level)
 
 
+# What people call something that has another name here, and that is spelled otherwise.
+OTHER_WORDS = {"gpu": "cuda"}
+
+
 def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
     """Raise unless `value` is one of the known names."""
     names = sorted(choices)
@@ -47,6 +51,9 @@ def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
 
 def nearest_name(name: str, names: Sequence[str]) -> str | None:
     """Return the name that was most likely meant, in upper or lower case; None if none is close."""
+    meant = OTHER_WORDS.get(name.casefold())
+    if meant in names:
+        return meant
     small = {other.casefold(): other for other in reversed(names)}
     near = difflib.get_close_matches(name.casefold(), list(small), 1, 0.6)
     return small[near[0]] if near else None

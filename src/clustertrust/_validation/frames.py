@@ -63,6 +63,8 @@ def check_columns(X: Any, remedy: str = "") -> None:
         )
     if not is_frame(X):
         return
+    if not len(X.columns):
+        raise ValueError("X has no columns; give at least one.")
     twice = [name for name, times in Counter(X.columns).items() if times > 1]
     if twice:
         raise ValueError(f"X has more than one column named {twice[0]!r}; rename them.")

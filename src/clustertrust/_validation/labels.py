@@ -70,7 +70,7 @@ def read_label_vector(
         fractional = names[~np.isfinite(names) | (names != np.floor(names))]
         if fractional.size:
             raise ValueError(
-                f"{name} contains {fractional[0]!r}, which is not a label; labels are "
+                f"{name} contains {fractional[0].item()!r}, which is not a label; labels are "
                 "integers, text or categories."
             )
         names = names.astype(np.int64)

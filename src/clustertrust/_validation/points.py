@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -29,6 +30,9 @@ def check_matrix(X: Any, *, estimator: Any = None, reset: bool = True, squares: 
     It has at least two rows, or one with `reset=False`, which is for new points.
     """
     least = 2 if reset else 1
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        # scikit-learn would take the values behind the mask.
+        X = np.ma.filled(X.astype(np.float64), np.nan)
     check_columns(X)
     check_whole_numbers(X)
     columns = X.columns if is_frame(X) else None
@@ -41,7 +45,7 @@ def check_matrix(X: Any, *, estimator: Any = None, reset: bool = True, squares: 
     except ValueError as error:
         if not str(error).startswith("could not convert string to float: "):
             raise
-        text = str(error).partition(": ")[2]
+        text = re.sub(r"^np\.str_\((.*)\)$", r"\1", str(error).partition(": ")[2])
         raise ValueError(
             f"X has text, such as {text}; give numbers, or put TablePreparer() in front of the "
             "estimator, which turns a table into numbers."

@@ -43,6 +43,8 @@ SCORED_BY = {"agreement": "jaccard", "normalization": "smooth"}
 
 # Where scanpy describes the graph by default
 NEIGHBORS = "neighbors"
+# Where cells are drawn: the first of these that is there
+BASES = ("X_umap", "X_tsne", "X_pca")
 
 # Cells without clusters that chance is measured on, and runs on them
 SURROGATE_CELLS, SURROGATE_RUNS = 2000, 8
@@ -275,15 +277,17 @@ def _connectivities(adata: Any, neighbors_key: str | None) -> Any:
 
 
 def placed(adata: Any, basis: str | None = None) -> Any:
-    """Return the first two columns of `obsm[basis]`; None: of X_umap, or nothing without it."""
-    if basis is None and "X_umap" not in adata.obsm:
-        return None
-    if basis is not None and basis not in adata.obsm:
+    """Return the first two columns of `obsm[basis]`; None: of the first of `BASES`, if any."""
+    if basis is None:
+        basis = next((name for name in BASES if name in adata.obsm), None)
+        if basis is None:
+            return None
+    if basis not in adata.obsm:
         raise ValueError(
             f"basis={basis!r} is not in adata.obsm, which has {list(adata.obsm)}; "
             "scanpy.tl.umap(adata) makes 'X_umap'."
         )
-    return np.asarray(representation(adata, basis or "X_umap"))[:, :2]
+    return np.asarray(representation(adata, basis))[:, :2]
 
 
 def described(adata: Any, key_added: str = "cake") -> pd.DataFrame | None:

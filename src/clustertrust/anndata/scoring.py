@@ -220,8 +220,8 @@ def report(
     key_added : str
         What the names of the results begin with.
     basis : str, optional
-        The key of `obsm` whose first two columns place the cells. None: "X_umap" if it is there,
-        otherwise stability and geometry are the axes.
+        The key of `obsm` whose first two columns place the cells. None: "X_umap", "X_tsne" or
+        "X_pca", the first that is there; without any, stability and geometry are the axes.
     title, threshold
         See :func:`clustertrust.report.write_report`. The page shows the other columns of `obs` for
         a selected cell.

@@ -128,12 +128,7 @@ def answers_table(
 
 
 def _rows(
-    table: pd.DataFrame,
-    file: str,
-    source: Scored,
-    names: pd.Series | None,
-    round: int,
-    drawn: bool,
+    table: pd.DataFrame, file: str, source: Scored, names: pd.Series | None, round: int, drawn: bool
 ) -> pd.DataFrame:
     """Return the lines of one table that count, checked.
 

@@ -38,18 +38,6 @@ class Sigmoid:
         return np.asarray(expit(self.a + self.b * s))
 
 
-@dataclass(frozen=True)
-class Steps:
-    """Linear between the points (s, p), flat beyond the first and the last."""
-
-    s: Floats
-    p: Floats
-
-    def __call__(self, s: Floats) -> Floats:
-        """Return the probabilities of these scores."""
-        return np.interp(s, self.s, self.p)
-
-
 def logistic(s: Floats, right: Floats, weights: Floats) -> ProbabilityOf:
     """P = 1 / (1 + exp(-(a + b s))), b ≥ 0, by maximum likelihood with Platt's targets.
 
@@ -89,8 +77,9 @@ def isotonic(s: Floats, right: Floats, weights: Floats) -> ProbabilityOf:
 
     It is linear between its steps and flat beyond its ends.
     """
-    model = IsotonicRegression(y_min=0.0, y_max=1.0).fit(s, right, sample_weight=weights)
-    return Steps(model.X_thresholds_, model.y_thresholds_)
+    model = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
+    curve: ProbabilityOf = model.fit(s, right, sample_weight=weights).predict
+    return curve
 
 
 METHODS: dict[str, Callable[[Floats, Floats, Floats], ProbabilityOf]] = {

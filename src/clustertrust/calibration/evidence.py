@@ -12,6 +12,8 @@ hypotheses", Journal of Biopharmaceutical Statistics 15 (2005) 929-942.
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 import numpy as np
 from scipy.stats import binom, hypergeom
 
@@ -50,18 +52,13 @@ def hypergeometric_p(errors: Ints, labelled: Ints, kept: Ints, alpha: float) -> 
 def highest_share(right: int, labelled: int, size: int, tail: float) -> float:
     """Largest share of right points among `size` with P[x or fewer right of n drawn] > tail.
 
-    x = `right` of n = `labelled`. The probability falls as more points are right, so halving an
-    interval finds the share.
+    x = `right` of n = `labelled`. The probability falls as more points are right.
     """
-    # `low` is possible, `high` is not
-    low, high = right, size - (labelled - right) + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        if hypergeom.cdf(right, size, middle, labelled) > tail:
-            low = middle
-        else:
-            high = middle
-    return low / size
+    more = range(right + 1, size - (labelled - right) + 1)
+    possible = bisect_left(
+        more, True, key=lambda good: hypergeom.cdf(right, size, good, labelled) <= tail
+    )
+    return (right + possible) / size
 
 
 def weighted_p(

@@ -17,7 +17,7 @@ from clustertrust.cli.points import name_of, read_points
 from clustertrust.cli.printing import print_json, print_table
 from clustertrust.cli.reviews import AskRequest, DecideRequest
 from clustertrust.cli.scored_files import ScoredFile, read_scored_file
-from clustertrust.cli.sidecar_plan import as_scored, as_typed_again, how_read
+from clustertrust.cli.sidecar_plan import notes_on_columns, read_as_scored, retyped
 from clustertrust.cli.terminal import echo, quote
 from clustertrust.columns import COLUMNS
 from clustertrust.files import Reading, read_table, write_table
@@ -31,7 +31,7 @@ DECIDED = ("kept", "corrected", "answer")
 def ask_questions(request: AskRequest) -> None:
     """Choose questions about a table and its scores, and write them."""
     check_tools(request.data, request.columns, request.paths)
-    columns = as_scored(request.scores, request.columns)
+    columns = read_as_scored(request.scores, request.columns)
     points = read_points(request.data, columns)
     file = read_scored_file(request.scores, columns, points)
     earlier = _answers(request.answers, file, "auto") if request.answers else None
@@ -50,10 +50,10 @@ def ask_questions(request: AskRequest) -> None:
             write_table(table, drafts["--out"], dialect=points.dialect)
     if request.to_stdout:
         print_table(table, points.dialect)
-    for line in how_read(request.columns, columns, points):
+    for line in notes_on_columns(request.columns, columns, points):
         echo(line, err=request.to_stdout)
     drawn = int(questions.drawn.sum())
-    out = request.paths.get("--out", "the table")
+    out = request.paths.get("--out", "QUESTIONS.csv")
     files = " ".join(map(quote, (request.scores, *request.answers, str(out))))
     echo(
         f"{len(table)} questions about {name_of(request.data)}: {drawn} drawn at random, "
@@ -61,14 +61,14 @@ def ask_questions(request: AskRequest) -> None:
         f"Write right, wrong or skip into the column answer of {out}, or the class of the row;\n"
         "or, into should_be, the cluster that it should be in. The column row counts from 0.\n"
         "Then:\n"
-        f"  clustertrust decide {files}{as_typed_again(request.columns)} --out kept.csv",
+        f"  clustertrust decide {files}{retyped(request.columns)} --out kept.csv",
         err=request.to_stdout,
     )
 
 
 def decide_rows(request: DecideRequest) -> None:
     """Find which rows can be kept, and write them."""
-    columns = as_scored(request.scores, request.columns)
+    columns = read_as_scored(request.scores, request.columns)
     file = read_scored_file(request.scores, columns, None)
     answers = _answers(
         request.answers, file, request.kind, drawn=request.drawn, force=request.force
@@ -86,7 +86,9 @@ def decide_rows(request: DecideRequest) -> None:
         return
     if request.to_stdout:
         print_table(written, file.dialect)
-    how_columns = how_read(request.columns, columns, None) if file.points is not None else []
+    how_columns = (
+        notes_on_columns(request.columns, columns, None) if file.points is not None else []
+    )
     lines = [*how_columns, str(decision), "", _by_cluster(decision)]
     same = written["label"].eq(written["label_before"]) | written["label"].isna()
     changed = int((~same).sum())
@@ -96,7 +98,7 @@ def decide_rows(request: DecideRequest) -> None:
         answered = " ".join(f"--answers {quote(path)}" for path in request.answers)
         lines.append(
             f"\nNext: clustertrust ask DATA {quote(request.scores)} {answered} --n {decision.more} "
-            f"--random {decision.more}{as_typed_again(request.columns)} --out more.csv"
+            f"--random {decision.more}{retyped(request.columns)} --out more.csv"
         )
     echo("\n".join(lines), err=request.to_stdout)
     for option, path in request.paths.items():

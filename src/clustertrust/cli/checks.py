@@ -27,7 +27,7 @@ def check_tools(data: str, columns: ReadOptions, paths: Mapping[str, Path]) -> N
             raise click.UsageError(
                 f"{data} is a spreadsheet; save the sheet as .xlsx, .ods or CSV."
             ) from error
-        raise click.UsageError(f"{error} Name it with --format.") from error
+        raise click.UsageError(f"{error} Name its format, such as --format csv.") from error
     need(read)
     out = paths.get("--out")
     if out is not None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from clustertrust.cli.kinds import OUTPUT
+from clustertrust.cli.kinds import OUTPUT, NameChoice
 
 
 def option(help: str, *names: str, **settings: Any) -> Any:
@@ -25,7 +25,7 @@ def option(help: str, *names: str, **settings: Any) -> Any:
 
 def one_of(help: str, choices: Sequence[str], *names: str) -> Any:
     """Return a field that is one of some names, by default the first."""
-    return option(help, *names, type=click.Choice(choices), default=choices[0])
+    return option(help, *names, type=NameChoice(choices), default=choices[0])
 
 
 def flag(help: str, *names: str) -> Any:

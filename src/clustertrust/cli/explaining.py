@@ -13,7 +13,7 @@ from clustertrust.cli.checks import check_tools
 from clustertrust.cli.points import ROW, Points, name_of
 from clustertrust.cli.reviews import ExplainRequest
 from clustertrust.cli.scored_files import read_scored_points
-from clustertrust.cli.sidecar_plan import as_scored, how_read
+from clustertrust.cli.sidecar_plan import notes_on_columns, read_as_scored
 from clustertrust.cli.terminal import echo
 from clustertrust.cli.writing import read_names
 from clustertrust.columns import COLUMNS
@@ -30,12 +30,12 @@ COMPONENTS = ("stability", "geometry", "persistence", "second_opinions")
 def explain(request: ExplainRequest) -> None:
     """Print why a row scored as it did."""
     check_tools(request.data, request.columns, {})
-    columns = as_scored(request.scores, request.columns)
+    columns = read_as_scored(request.scores, request.columns)
     points, table, _ = read_scored_points(request.scores, request.data, columns)
     position = _position(request.row, points.ids, name_of(request.data))
     table = _with_names(table, read_names(request.names), request.names)
     row = table.iloc[position]
-    lines = [*how_read(request.columns, columns, None), *_in_words(request.row, row)]
+    lines = [*notes_on_columns(request.columns, columns, None), *_in_words(request.row, row)]
     if not points.kept[position]:
         why = "" if points.why is None else f": {points.why[position]}"
         lines.append(f"The row was left out{why}.")
@@ -52,8 +52,8 @@ def _with_names(
     if not names:
         return table
     columns = [name for name in table if name in COLUMNS and COLUMNS[name].kind == "cluster"]
-    known = {str(label) for name in columns for label in table[name].dropna().unique()}
-    lost = next((label for label in names if label not in known), None)
+    labels = {str(label) for name in columns for label in table[name].dropna().unique()}
+    lost = next((label for label in names if label not in labels), None)
     if lost is not None:
         raise ValueError(f"--names {path}: {lost!r} is not a cluster of these scores.")
     return table.assign(
@@ -70,7 +70,7 @@ def _position(name: str, ids: pd.Index, source: str) -> int:
         if name.isdecimal() and int(name) < len(ids):
             return int(name)
         raise ValueError(
-            f"ROW={name!r}: {source} has rows 0 to {len(ids) - 1}. Give such a number, or name the "
+            f"ROW {name!r}: {source} has rows 0 to {len(ids) - 1}. Give such a number, or name the "
             "rows by a column with --id."
         )
     texts = ids.map(str)
@@ -79,11 +79,11 @@ def _position(name: str, ids: pd.Index, source: str) -> int:
         return int(places[0])
     if places.size:
         raise ValueError(
-            f"ROW={name!r} names {places.size} rows; name another column with --id, or drop it."
+            f"ROW {name!r} names {places.size} rows; name another column with --id, or drop it."
         )
     near = difflib.get_close_matches(name, texts[:100_000], 1)
     hint = f"did you mean {near[0]!r}?" if near else f"they look like {str(ids[0])!r}."
-    raise ValueError(f"ROW={name!r} is not the name of a row in the column {ids.name}; {hint}")
+    raise ValueError(f"ROW {name!r} is not the name of a row in the column {ids.name}; {hint}")
 
 
 def _in_words(name: str, row: pd.Series) -> list[str]:
@@ -95,8 +95,8 @@ def _in_words(name: str, row: pd.Series) -> list[str]:
     lines = [f"Row {name}: cluster {row['label']}, score {row['score']:.3f}{error}."]
     parts = [part for part in COMPONENTS if pd.notna(row.get(part, np.nan))]
     if parts:
-        said = ", ".join(f"{part.replace('_', ' ')} {row[part]:.3f}" for part in parts)
-        lines.append(f"{said[0].upper()}{said[1:]}.")
+        components = ", ".join(f"{part.replace('_', ' ')} {row[part]:.3f}" for part in parts)
+        lines.append(f"{components[0].upper()}{components[1:]}.")
     if pd.notna(row.get("rival")):
         lines.append(f"Rival: cluster {row['rival']}.")
     votes, margin = row.get("consensus_strength", np.nan), row.get("margin", np.nan)
@@ -182,5 +182,6 @@ def _other_values(points: Points, position: int) -> list[str]:
         return []
     used = {column.name for column in points.plan.used}
     others = [name for name in points.original if str(name) not in used]
-    said = ", ".join(f"{name} = {points.original[name].iloc[position]}" for name in others[:LISTED])
-    return [f"\nNot clustered: {said}."] if others else []
+    own = points.original
+    values = ", ".join(f"{name} = {own[name].iloc[position]}" for name in others[:LISTED])
+    return [f"\nNot clustered: {values}."] if others else []

@@ -6,6 +6,7 @@ import ast
 import importlib
 import math
 import os
+import re
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -36,7 +37,23 @@ def names_in(table: str) -> list[str]:
     raise LookupError(f"{path} has no table {name}")
 
 
-class TableChoice(click.Choice[str]):
+class NameChoice(click.Choice[str]):
+    """A choice among names; the error for another says which was probably meant."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the name."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            from clustertrust._validation.arguments import nearest_name
+
+            near = nearest_name(str(value), list(self.choices))
+            if near is None:
+                raise
+            self.fail(f"{error.message} Did you mean {near!r}?", param, ctx)
+
+
+class TableChoice(NameChoice):
     """A choice among the names of one of the library's tables, but for a few."""
 
     def __init__(self, table: str, without: Sequence[str] = ()) -> None:
@@ -112,7 +129,10 @@ def _numbers(text: str) -> tuple[int, ...]:
             raise ValueError(f"names more than {MOST_NUMBERS} numbers; give fewer.")
         numbers += range(low, high + 1)
     if min(numbers) < 2 or len(numbers) < 2 or len(set(numbers)) < len(numbers):
-        raise ValueError("must name at least two different numbers, each once and 2 or more.")
+        raise ValueError(
+            "gives nothing to choose from; give different numbers from 2 on, at least two, such as "
+            "2:12."
+        )
     return tuple(sorted(numbers))
 
 
@@ -161,7 +181,19 @@ CLUSTERS = Parsed("K|FIRST:LAST", _clusters)
 RESAMPLE = Parsed("SHARE|bootstrap", _resample)
 
 
-class OneFile(click.Path):
+class Existing(click.Path):
+    """An existing file or folder; the error for an address on the web says what to do."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path."""
+        if re.match("[a-z][a-z0-9+.-]+://", str(value).lower()):
+            self.fail(
+                f"{value!r} is an address, and only files are read; download it first.", param, ctx
+            )
+        return super().convert(value, param, ctx)
+
+
+class OneFile(Existing):
     """An existing file; the error for a folder says what to do."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -176,7 +208,7 @@ class OneFile(click.Path):
 
 
 # What commands read and write; - is standard input.
-TABLE_OR_FOLDER = click.Path(exists=True, allow_dash=True)
+TABLE_OR_FOLDER = Existing(exists=True, allow_dash=True)
 INPUT = OneFile(exists=True, allow_dash=True)
 STORED = OneFile(exists=True)
 OUTPUT = click.Path()

@@ -28,7 +28,7 @@ from clustertrust.cli.printing import (
     with_options,
 )
 from clustertrust.cli.request import ScoreRequest
-from clustertrust.cli.sidecar_plan import with_plan_beside
+from clustertrust.cli.sidecar_plan import with_sidecar_plan
 from clustertrust.cli.writing import write_shown
 from clustertrust.files.formats import FORMATS, format_of, need, suffixes
 from clustertrust.files.kept import KeptSource
@@ -36,7 +36,7 @@ from clustertrust.files.reading import Append
 from clustertrust.files.sources import Block, FileSource, Source
 from clustertrust.files.tables import append_table, fits_in_memory
 from clustertrust.files.text_sources import CsvSource
-from clustertrust.model_files import StoredModel, about_columns, save_model
+from clustertrust.model_files import ModelFile, about_columns, save_model
 from clustertrust.scoring.settings import Settings
 from clustertrust.streaming.passes import BlockReader, SampledRows, reader_of
 from clustertrust.streaming.stream import fit_stream
@@ -74,7 +74,7 @@ def score_large(request: ScoreRequest, source: FileSource) -> None:
             table = prepare_table(source, data, request.columns)
             preparer = table.preparer
             passes = reader_of(
-                _kept(table, source, paths), method.n_runs, method.n_jobs, is_interactive()
+                _kept_on_disk(table, source, paths), method.n_runs, method.n_jobs, is_interactive()
             )
             passes.remedy = "A single file of at most a quarter of --memory is read whole"
         streamed = fit_stream(passes, settings_of_fit)
@@ -83,7 +83,7 @@ def score_large(request: ScoreRequest, source: FileSource) -> None:
         scored = streamed.confidence(streamed.scorer(Block(streamed.built.sample.X)))
         # the rows are written as they are scored: the sample stands for all
         tally = Tally(scored.cut(request.threshold))
-        paths = with_plan_beside(paths, request.columns, points)
+        paths = with_sidecar_plan(paths, request.columns, points)
         request = replace(request, paths=paths)
         with staged(paths) as drafts:
             blocks = (
@@ -101,8 +101,9 @@ def score_large(request: ScoreRequest, source: FileSource) -> None:
             }
             if "--model" in drafts:
                 about = about_columns(passes.n_features, passes.columns, preparer.to_json())
-                made = (CAKE(**params).get_params(), streamed.built.sample.X, streamed.model)
-                save_model(drafts["--model"], StoredModel(*made, scored, about))
+                all_params = CAKE(**params).get_params()
+                file = ModelFile(all_params, about, streamed.built.sample.X, scored)
+                save_model(drafts["--model"], file, streamed.model)
             shown = replace(scored, frame=pd.DataFrame(index=points.ids))
             write_shown(drafts, shown, points, request, settings)
     summary = with_options(tally.summary())
@@ -110,7 +111,7 @@ def score_large(request: ScoreRequest, source: FileSource) -> None:
     print_scores(outcome, settings)
 
 
-def _kept(table: Source, source: Source, paths: Mapping[str, Path]) -> Source:
+def _kept_on_disk(table: Source, source: Source, paths: Mapping[str, Path]) -> Source:
     """Return the table so that text is parsed by one pass of the fit, if there are outputs.
 
     The numbers lie where the results will, for the length of the command.

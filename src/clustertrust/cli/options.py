@@ -12,14 +12,7 @@ from typing import Any
 import click
 
 from clustertrust.cli.declaring import flag, one_of, option, several
-from clustertrust.cli.kinds import (
-    CLUSTERS,
-    RESAMPLE,
-    RUNS,
-    RUNS_OR_AUTO,
-    TableChoice,
-    TableOption,
-)
+from clustertrust.cli.kinds import CLUSTERS, RESAMPLE, RUNS, RUNS_OR_AUTO, TableChoice, TableOption
 from clustertrust.cli.terminal import Examples
 
 

@@ -132,11 +132,11 @@ def staged(paths: Mapping[str, Path]) -> Iterator[dict[str, Path]]:
             with standins[option].open("rb+") as file:
                 os.fsync(file.fileno())
             standins[option].chmod(_mode(target))
-        with _put_back_on_failure() as moved:
+        with _restored_on_failure() as moved:
             with _MOVING:
                 for option in sorted(targets, key=lambda option: option == LAST):
                     target, draft = targets[option], standins[option]
-                    moved.append((target, _kept(target, folders[target.parent]), draft))
+                    moved.append((target, _backup_of(target, folders[target.parent]), draft))
                     replace_file(draft, target)
                 # So that the new names survive a power cut.
                 for parent in {target.parent for target in targets.values()}:
@@ -158,7 +158,7 @@ def staged(paths: Mapping[str, Path]) -> Iterator[dict[str, Path]]:
 
 
 @contextmanager
-def _put_back_on_failure() -> Iterator[list[tuple[Path, Path | None, Path]]]:
+def _restored_on_failure() -> Iterator[list[tuple[Path, Path | None, Path]]]:
     """Give a list for files that are moved: target, old file if there was one, and draft.
 
     If anything fails, all targets are as they were.
@@ -178,7 +178,7 @@ def _put_back_on_failure() -> Iterator[list[tuple[Path, Path | None, Path]]]:
         raise
 
 
-def _kept(target: Path, folder: Path) -> Path | None:
+def _backup_of(target: Path, folder: Path) -> Path | None:
     """Keep a file that is about to be replaced in a folder; there is no moment without it."""
     if not target.exists():
         return None

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from clustertrust._errors import InputError, Message
+from clustertrust._errors import InputError, Message, literal, rendered
 from clustertrust.cli.options import ReadOptions
 from clustertrust.cli.wording import current_wording
 from clustertrust.columns import beside_results
@@ -45,7 +45,7 @@ def fit_preparer(
     has_names: bool,
 ) -> TablePreparer:
     """Look at a table that comes in one block or in many; `notes` are on how it was read."""
-    with named_problems(source_name):
+    with named_problems(source_name, notes):
         preparer = preparer_for(columns, names)
         unknown = unknown_columns(names, ColumnChoices(**columns.choice(names)))
         if unknown and columns.plan is None:
@@ -54,13 +54,17 @@ def fit_preparer(
 
 
 @contextmanager
-def named_problems(source_name: str) -> Iterator[None]:
-    """Let errors about a table name it, and the options of the command."""
+def named_problems(source_name: str, notes: Sequence[str | Message] = ()) -> Iterator[None]:
+    """Let errors about a table name it, how it was read, and the options of the command."""
     try:
         yield
     except TablePlanError as error:
-        problems = error.problems
-        raise TablePlanError(problems, f"{source_name}: ", current_wording()) from error
+        wording = current_wording()
+        read = "; ".join(rendered(note, wording) for note in notes)
+        *problems, last = error.problems
+        template = last.text.template + literal(f" Read: {read}." * bool(read))
+        problems.append(last._replace(text=replace(last.text, template=template)))
+        raise TablePlanError(problems, f"{source_name}: ", wording) from error
     except InputError as error:
         raise InputError(error.message.after(f"{source_name}: ")) from error
 
@@ -69,13 +73,13 @@ def for_metric(columns: ReadOptions, metric: str) -> ReadOptions:
     """Return how to read a table for a metric: Gower's takes categories and gaps as they are."""
     if metric != "gower":
         return columns
-    given = {
+    is_typed = {
         "--scale": columns.scale != "auto" and columns.scale,
         "--standardize": columns.standardize,
         "--impute": columns.impute,
         "--encode": columns.encode == "onehot",
     }
-    refused = [option for option, value in given.items() if value]
+    refused = [option for option, value in is_typed.items() if value]
     if refused:
         raise click.UsageError(
             "--metric gower compares numbers by their range and categories by match, and skips "

@@ -143,12 +143,12 @@ def read_points(
     """
     source = source_of(path)
     table = read_file(source, columns)
-    given = None if labels is None else _labels_of(table, labels, path)
+    label_column = None if labels is None else _labels_of(table, labels, path)
     called = source_name(path)
     if table.data.shape[0] == 0:
         raise ValueError(f"{called} has column names but no rows.")
     if sparse.issparse(table.data):
-        return replace(_sparse_points(table, columns), labels=given)
+        return replace(_sparse_points(table, columns), labels=label_column)
     if table.names is not None and columns.id == table.names.name and columns.id not in table.data:
         columns = replace(columns, id=None)  # the index in a pandas file names the rows anyway
     frame, notes = _named(table, columns)
@@ -179,7 +179,7 @@ def read_points(
         kept=kept,
         preparer=preparer,
         adata=table.adata,
-        labels=given,
+        labels=label_column,
         why=rows.why,
         original=_as_written(source, columns, table, frame) if own and has_names else None,
         folder=None if path == "-" else Path(path).parent,
@@ -257,10 +257,10 @@ def _has_nameless_ids(frame: pd.DataFrame, columns: ReadOptions) -> bool:
         return False
     if not first.is_unique or pd.api.types.is_float_dtype(first.dtype):
         return False
-    said = (columns.id, *columns.use, *columns.drop, *columns.keep, *columns.category)
+    named = (columns.id, *columns.use, *columns.drop, *columns.keep, *columns.category)
     if columns.plan is not None:
-        said += tuple(column.name for column in read_plan(columns).columns)
-    return name not in said
+        named += tuple(column.name for column in read_plan(columns).columns)
+    return name not in named
 
 
 def on_all_rows(table: pd.DataFrame, points: Points, *, only_scores: bool) -> pd.DataFrame:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import click
 import pandas as pd
 from scipy import sparse
 
@@ -25,12 +27,10 @@ from clustertrust.cli.printing import (
     unscored,
 )
 from clustertrust.cli.request import PredictRequest
-from clustertrust.cli.squares import (
-    check_square_options,
-    read_new_distances,
-)
+from clustertrust.cli.squares import check_square_options, read_new_distances
 from clustertrust.cli.writing import write_scores
 from clustertrust.files.columns import check_there
+from clustertrust.files.formats import known_format
 from clustertrust.model_files import read_about
 from clustertrust.summary import summary_of
 from clustertrust.tables import ColumnPlan, TablePlan, TablePreparer
@@ -41,6 +41,7 @@ from clustertrust.tables.values import listed
 
 def predict(request: PredictRequest) -> None:
     """Label and score new points with a stored model."""
+    _check_order(request.model)
     check_tools(request.data, request.columns, request.paths)
     data, columns, paths, model = request.data, request.columns, request.paths, request.model
     cake, fitted = _load_model(model)
@@ -98,6 +99,15 @@ def _check_impute(columns: ReadOptions, model: str, fitted: FittedTable) -> None
         raise ValueError(f"--impute: the distances of {model} skip missing values; leave it out.")
 
 
+def _check_order(model: str) -> None:
+    """Raise if a table was given in place of the model."""
+    if known_format(model) is not None and not zipfile.is_zipfile(model):
+        raise click.UsageError(
+            f"{model} is a table; give MODEL, which `clustertrust score --model` wrote, and then "
+            "DATA."
+        )
+
+
 def _load_model(path: str) -> tuple[CAKE, FittedTable]:
     """Read a model, and what it knows of the table that it was fitted on."""
     with warnings.catch_warnings():
@@ -138,11 +148,11 @@ class FittedTable:
         """Return what prepares a table for the model to score; other columns are ignored."""
         plan = self.preparer.plan_
         id, drop = _checked_choice(frame, columns, data)
-        have = [name for name in frame.columns if name not in drop]
+        have = dict.fromkeys(name for name in frame.columns if name not in drop)
         if not self.has_names:
             plan = _by_position(plan, [name for name in have if name != id], data)
         used = [column.name for column in plan.used]
-        _check_lost([name for name in used if name not in have], have, data)
+        _check_lost([name for name in used if name not in have], [*have], data)
         if id is not None and id in used:
             raise ValueError(f"--id {id}: the model was fitted on this column; name another.")
         if id is None and plan.id in have and frame[plan.id].is_unique:

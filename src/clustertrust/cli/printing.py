@@ -33,17 +33,17 @@ def score_settings(request: ScoreRequest, scored: Confidence, points: Points) ->
     method, labels = request.method, request.labels
     if isinstance(scored, Audit):
         source = Path(labels).name if labels else f"column {request.labels_column}"
-        made = {"labels": source} | method.settings(audited(request.typed))
-        made |= {} if scored.classifier is None else {"classifier": scored.classifier}
+        of_scores = {"labels": source} | method.settings(audited(request.typed))
+        of_scores |= {} if scored.classifier is None else {"classifier": scored.classifier}
     elif labels is None:
-        made = method.settings((*BUILDING, *SCORING))
+        of_scores = method.settings((*BUILDING, *SCORING))
     else:
-        made = {"labels": Path(labels).name} | method.settings(SCORING)
+        of_scores = {"labels": Path(labels).name} | method.settings(SCORING)
     settings: dict[str, Any] = {"input": name_of(request.data), "rows": len(points.kept)}
     if not sparse.issparse(points.X) and not request.distances:
         names = [str(name) for name in points.X.columns]
         settings["columns"] = ", ".join(names) if len(names) <= 50 else f"{len(names)}"
-    settings |= planned_settings(points) | made
+    settings |= planned_settings(points) | of_scores
     noise = scored.ensemble.noise
     settings |= {"taken as noise": noise_text(noise)} if noise else {}
     return settings | {
@@ -130,7 +130,7 @@ def planned_settings(points: Points) -> dict[str, Any]:
     if plan is None:
         return {"scale": "none", "rows_left_out": left}
     done: dict[str, Any] = {"scale": plan.scale, "missing": plan.missing, "rows_left_out": left}
-    aside = [
+    ignored = [
         f"{c.name} ({c.reason})" for c in plan.columns if c.use == "ignored" and not c.user_decided
     ]
     wording = current_wording()
@@ -138,7 +138,7 @@ def planned_settings(points: Points) -> dict[str, Any]:
         "read": plan.read_as(wording),
         "names_rows": plan.id or "",
         "categories": ", ".join(c.name for c in plan.used if c.use == "category"),
-        "set_aside": "; ".join(aside[:50]),
+        "set_aside": "; ".join(ignored[:50]),
         "missing_values": ", ".join(f"{c.name} {c.n_missing}" for c in plan.used if c.n_missing),
         "please_check": " ".join(plan.to_check(wording=wording)).replace("Please check ", ""),
     }

@@ -41,8 +41,8 @@ def read_tests(request: ScoreRequest, n: int) -> list[StoredChoice]:
     if path is None:
         return []
     try:
-        found = json.loads(Path(path).read_text(encoding="utf-8"))
-        text, structured, best, plausible, n_rows = (found[name] for name in _FIELDS)
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+        text, structured, best, plausible, n_rows = (content[name] for name in _FIELDS)
         choice = StoredChoice(str(text), structured, int(best), tuple(plausible), int(n_rows))
     except (ValueError, TypeError, KeyError):
         raise ValueError(

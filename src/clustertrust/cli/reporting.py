@@ -12,7 +12,7 @@ from clustertrust.cli.outputs import staged
 from clustertrust.cli.points import name_of
 from clustertrust.cli.reviews import ReportRequest
 from clustertrust.cli.scored_files import read_scored_points
-from clustertrust.cli.sidecar_plan import as_scored, how_read
+from clustertrust.cli.sidecar_plan import notes_on_columns, read_as_scored
 from clustertrust.cli.terminal import echo
 from clustertrust.cli.wording import score_wording
 from clustertrust.cli.writing import read_names, title_of, write_page
@@ -27,7 +27,7 @@ def report(request: ReportRequest) -> None:
     """Make a page from scores and the data they belong to."""
     check_tools(request.data, request.columns, {})
     scores, data, paths = request.scores, request.data, request.paths
-    columns = as_scored(scores, request.columns)
+    columns = read_as_scored(scores, request.columns)
     points, table, places = read_scored_points(scores, data, columns)
     table = table[points.kept]
     # Rows that scoring left out are not shown.
@@ -48,7 +48,7 @@ def report(request: ReportRequest) -> None:
             names=read_names(request.names),
             wording=score_wording(),
         )
-    for line in how_read(request.columns, columns, None):
+    for line in notes_on_columns(request.columns, columns, None):
         echo(line)
     if request.chance is None:
         echo(NO_VERDICT)

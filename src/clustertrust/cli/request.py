@@ -31,7 +31,7 @@ from clustertrust.cli.options import (
     ReadOptions,
 )
 from clustertrust.cli.outputs import STDOUT, check_outputs, typed_files
-from clustertrust.cli.sidecar_plan import check_plan_beside
+from clustertrust.cli.sidecar_plan import check_sidecar_plan
 from clustertrust.cli.wording import current_wording
 
 SHARE = Between(0, 1, min_open=True, max_open=True)
@@ -170,7 +170,7 @@ class ScoreRequest(TableRequest):
         """Check the plan next to the scores, too, and options that go with given labels."""
         request = super().checked()
         _, read = typed_files(click.get_current_context())
-        check_plan_beside(request.paths, read, self.columns.plan)
+        check_sidecar_plan(request.paths, read, self.columns.plan)
         if self.labels is not None and self.labels_column is not None:
             raise click.UsageError("--labels and --labels-column both give labels; choose one.")
         if self.noise and not self.has_labels:

@@ -103,6 +103,8 @@ def _report_error(error: Exception, state: Mapping[str, Any]) -> int:
         code, message = error.exit_code, error.format_message()
         if isinstance(error, click.UsageError) and error.ctx is not None:
             hint = f"Try '{error.ctx.command_path} --help'."
+    elif isinstance(error, OSError) and error.filename is not None and error.strerror:
+        message = f"{error.filename}: {error.strerror}."
     elif isinstance(error, MemoryError):
         message = f"Out of memory. {message}" if str(error) else "Out of memory."
         hint = "Use fewer rows or columns; `score --memory` reads a large file in blocks."

@@ -138,11 +138,27 @@ def read_scored_file(path: str, columns: ReadOptions, points: Points | None) -> 
             f"{path} has {len(table)} rows and the data have {len(points.kept)}; give the data "
             "that were scored."
         )
+    else:
+        _check_order(path, table, points.ids)
     names = None if columns.id is None else table[columns.id]
     if names is None and points is not None and points.plan is not None and points.plan.id:
         names = pd.Series(points.ids.map(str), name=str(points.ids.name))
     source = scored(table, None if points is None else _places(points))
     return ScoredFile(table, source, names, points, read.dialect)
+
+
+def _check_order(path: str, table: pd.DataFrame, ids: pd.Index) -> None:
+    """Raise if scores and data have the same rows, but in another order."""
+    if ids.name not in table:
+        return
+    theirs, ours = (np.array([*map(str, names)], dtype=object) for names in (table[ids.name], ids))
+    differ = np.flatnonzero(theirs != ours)
+    if differ.size and {*theirs} == {*ours}:
+        i = differ[0]
+        raise ValueError(
+            f"{path} names row {i} {theirs[i]!r}, and the data {ours[i]!r}; give the data in the "
+            "order in which they were scored."
+        )
 
 
 def _own_points(path: str, columns: ReadOptions, table: pd.DataFrame) -> Points | None:

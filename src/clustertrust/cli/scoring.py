@@ -29,12 +29,8 @@ from clustertrust.cli.printing import (
 )
 from clustertrust.cli.quoting import quoted, read_tests
 from clustertrust.cli.request import ScoreRequest
-from clustertrust.cli.sidecar_plan import with_plan_beside
-from clustertrust.cli.squares import (
-    for_distances,
-    for_gower,
-    read_square,
-)
+from clustertrust.cli.sidecar_plan import with_sidecar_plan
+from clustertrust.cli.squares import for_distances, for_gower, read_square
 from clustertrust.cli.writing import write_scores, write_shown
 from clustertrust.notes import note_on_noise
 from clustertrust.summary import summary_of
@@ -93,8 +89,8 @@ def _score(request: ScoreRequest) -> None:
         if "--model" in drafts:
             # Progress was for this run of the command.
             cake.set_params(verbose=False)
-            made = None if points.preparer is None else points.preparer.to_json()
-            cake.save(drafts["--model"], preparation=made)
+            preparation = None if points.preparer is None else points.preparer.to_json()
+            cake.save(drafts["--model"], preparation=preparation)
         write_shown(drafts, scored, points, request, settings)
     if request.to_stdout and not request.as_json:
         print_table(table, points.dialect)
@@ -114,7 +110,7 @@ def _read(request: ScoreRequest) -> tuple[ScoreRequest, Points]:
         columns = replace(columns, drop=(*columns.drop, labels))  # no feature
     own = bool(request.paths) or request.to_stdout
     points = read_points(request.data, columns, labels=labels, own=own)
-    return replace(request, paths=with_plan_beside(request.paths, columns, points)), points
+    return replace(request, paths=with_sidecar_plan(request.paths, columns, points)), points
 
 
 def _estimator_of(request: ScoreRequest) -> CAKE:

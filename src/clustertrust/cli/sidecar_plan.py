@@ -19,24 +19,24 @@ from clustertrust.cli.wording import current_wording
 if TYPE_CHECKING:
     from clustertrust.cli.points import Points
 
-BESIDE = "plan"  # among the outputs
+SIDECAR = "plan"  # among the outputs
 
 
-def plan_beside(scores: str | Path) -> Path:
+def sidecar_path(scores: str | Path) -> Path:
     """Return where the plan of a file of scores is kept."""
     return Path(f"{scores}.plan.json")
 
 
-def check_plan_beside(
+def check_sidecar_plan(
     paths: Mapping[str, Path], inputs: Mapping[str, str], plan: str | None
 ) -> None:
     """Raise if the plan next to the scores would replace an input, or a file that is not a plan."""
     if LAST not in paths or is_special(paths[LAST]):
         return
-    beside = plan_beside(paths[LAST])
-    known = [path for option, path in paths.items() if option != LAST]
-    known += [] if plan is None else [Path(plan)]
-    if not os.path.lexists(beside) or any(same_file(beside, other) for other in known):
+    beside = sidecar_path(paths[LAST])
+    written = [path for option, path in paths.items() if option != LAST]
+    written += [] if plan is None else [Path(plan)]
+    if not os.path.lexists(beside) or any(same_file(beside, other) for other in written):
         return
     what = next((what for what, path in inputs.items() if same_file(beside, Path(path))), None)
     if what is not None:
@@ -60,7 +60,7 @@ def _is_plan(path: Path) -> bool:
     return isinstance(plan, dict) and isinstance(plan.get("columns"), list) and "scale" in plan
 
 
-def with_plan_beside(
+def with_sidecar_plan(
     paths: Mapping[str, Path], columns: ReadOptions, points: Points
 ) -> dict[str, Path]:
     """Return the outputs, with a plan next to the scores if the user chose columns.
@@ -71,17 +71,17 @@ def with_plan_beside(
     out = paths.get("--out")
     if out is None or is_special(out) or points.plan is None or points.adata is not None:
         return dict(paths)
-    beside = plan_beside(out)
+    beside = sidecar_path(out)
     others = [*paths.values(), *([] if columns.plan is None else [Path(columns.plan)])]
     is_there = beside.resolve() in {path.resolve() for path in others}
     if is_there or not (columns.chooses() or beside.exists()):
         return dict(paths)
-    return {**paths, BESIDE: beside}
+    return {**paths, SIDECAR: beside}
 
 
-def as_scored(scores: str, columns: ReadOptions) -> ReadOptions:
+def read_as_scored(scores: str, columns: ReadOptions) -> ReadOptions:
     """Return how to read the data of some scores: as `score` did, unless options say otherwise."""
-    beside = plan_beside(scores)
+    beside = sidecar_path(scores)
     if replace(columns, id=None).chooses() or not beside.is_file():
         return columns
     from clustertrust.cli.planning import read_plan  # loads pandas
@@ -90,7 +90,7 @@ def as_scored(scores: str, columns: ReadOptions) -> ReadOptions:
     return replace(columns, encode="match") if read_plan(columns).is_mixed else columns
 
 
-def how_read(typed: ReadOptions, used: ReadOptions, points: Points | None) -> list[str]:
+def notes_on_columns(typed: ReadOptions, used: ReadOptions, points: Points | None) -> list[str]:
     """Return what to print about columns: which plan is used, or what to check without one."""
     if typed != used:
         return [f"Columns are used as {used.plan} says, which was written with the scores."]
@@ -99,15 +99,15 @@ def how_read(typed: ReadOptions, used: ReadOptions, points: Points | None) -> li
     return points.plan.to_check(wording=current_wording())
 
 
-def as_typed_again(columns: ReadOptions) -> str:
+def retyped(columns: ReadOptions) -> str:
     """Return the options that chose columns as they may be typed again, after a blank."""
     names = ("id", "use", "drop", "keep", "category", "na")
-    said = [(name, value) for name in names for value in _listed(getattr(columns, name))]
-    said += [("scale", columns.scale)] * (columns.scale != "auto")
-    said += [("encode", columns.encode)] * (columns.encode not in ("auto", "match"))
-    said += [] if columns.plan is None else [("plan", columns.plan)]
+    options = [(name, value) for name in names for value in _listed(getattr(columns, name))]
+    options += [("scale", columns.scale)] * (columns.scale != "auto")
+    options += [("encode", columns.encode)] * (columns.encode not in ("auto", "match"))
+    options += [] if columns.plan is None else [("plan", columns.plan)]
     flags = ["--standardize"] * columns.standardize + ["--drop-missing"] * columns.drop_missing
-    words = [f"--{name} {quote(str(value))}" for name, value in said]
+    words = [f"--{name} {quote(str(value))}" for name, value in options]
     return "".join(f" {word}" for word in (*words, *flags))
 
 

@@ -83,17 +83,17 @@ def read_square(path: str, columns: ReadOptions) -> Points:
 def read_new_distances(path: str, columns: ReadOptions, cake: CAKE) -> Points:
     """Read rows of distances of new points to the points of a model, with or without names."""
     name = source_name(path)
-    n, known = cake.n_features_in_, getattr(cake, "feature_names_in_", None)
+    n, feature_names = cake.n_features_in_, getattr(cake, "feature_names_in_", None)
     frame, ids = _read(source_of(path), columns, name)
     if columns.id is not None or frame.shape[1] == n + 1:
         frame, ids = _named_by(frame, columns.id, name)
-    if known is not None and set(known) <= set(map(str, frame.columns)):
-        frame = frame.set_axis([str(one) for one in frame.columns], axis=1)[list(known)]
-    elif known is not None and frame.shape[1] == n:
-        missing = sorted(set(known) - set(map(str, frame.columns)))
+    if feature_names is not None and set(feature_names) <= set(map(str, frame.columns)):
+        frame = frame.set_axis([str(one) for one in frame.columns], axis=1)[list(feature_names)]
+    elif feature_names is not None and frame.shape[1] == n:
+        missing = sorted(set(feature_names) - set(map(str, frame.columns)))
         raise ValueError(
             f"{name} has no column {missing[0]!r}; its columns are the points of the model: "
-            f"{listed(list(known), 5)}."
+            f"{listed(list(feature_names), 5)}."
         )
     if frame.shape[1] != n:
         raise ValueError(

@@ -17,7 +17,7 @@ from clustertrust._views import View, data_view, principal_view
 from clustertrust.cli.points import ROW, Points, name_of
 from clustertrust.cli.quoting import quoted
 from clustertrust.cli.request import ScoreRequest
-from clustertrust.cli.sidecar_plan import BESIDE
+from clustertrust.cli.sidecar_plan import SIDECAR
 from clustertrust.cli.wording import current_wording
 from clustertrust.files import format_of, write_table
 
@@ -46,7 +46,7 @@ def write_shown(
     settings: Mapping[str, Any],
 ) -> None:
     """Write the outputs for people: the plan of the columns, a picture, a page."""
-    for option in {"--save-plan", BESIDE} & drafts.keys():
+    for option in {"--save-plan", SIDECAR} & drafts.keys():
         write_plan(drafts[option], points)
     if "--plot" in drafts:
         draw_scores(drafts["--plot"], scored, points)

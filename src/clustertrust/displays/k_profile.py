@@ -145,5 +145,5 @@ class KProfileDisplay(Display):
         perhaps = f", or perhaps {', '.join(map(str, others))}" if others else ""
         if self.best == 1:
             why = "" if self.p_value is None else f" (p = {self.p_value:.2g})"
-            return f"recommended: 1, no clear clusters{why}{perhaps}"
-        return f"recommended: {self.best} (probability {p[self.best]:.2f}){perhaps}"
+            return f"Recommended: 1, no clear clusters{why}{perhaps}"
+        return f"Recommended: {self.best} (probability {p[self.best]:.2f}){perhaps}"

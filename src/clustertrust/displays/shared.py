@@ -12,15 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import isotonic_regression
 
-from clustertrust._palette import (
-    BLUE,
-    DARK_SCORES,
-    LIGHT_SCORES,
-    MISSING,
-    SKY,
-    VERMILION,
-)
+from clustertrust._palette import BLUE, DARK_SCORES, LIGHT_SCORES, MISSING, SKY, VERMILION
 from clustertrust._types import Floats, Ints
 from clustertrust._validation.arguments import check_flag
 from clustertrust.results import Confidence
@@ -186,26 +180,14 @@ def keep_apart(positions: Floats, least: float, low: float, high: float) -> Floa
     """Increasing positions moved as little as it takes for neighbours to be `least` apart, between
     `low` and `high`.
 
-    Positions that are too near form a pile around their mean; piles that touch merge. Where there
-    is not enough room, all are evenly spaced.
+    Less the room that those before take, they may not fall: isotonic regression. Where there is not
+    enough room, all are evenly spaced.
     """
-    least = min(least, (high - low) / max(len(positions), 1))
-    # Members and centre of each
-    piles: list[tuple[list[int], float]] = []
-    for i in range(len(positions)):
-        pile = [i]
-        while True:
-            half = least * len(pile) / 2
-            center = float(np.clip(np.mean(positions[pile]), low + half, high - half))
-            end = piles[-1][1] + least * len(piles[-1][0]) / 2 if piles else -np.inf
-            if center - half >= end - 1e-9 * least:
-                break
-            pile = piles.pop()[0] + pile
-        piles.append((pile, center))
-    moved = np.empty(len(positions))
-    for pile, center in piles:
-        moved[pile] = center + least * (np.arange(len(pile)) - (len(pile) - 1) / 2)
-    return moved
+    n = len(positions)
+    least = min(least, (high - low) / max(n, 1))
+    taken = least * (np.arange(n) + 0.5)
+    rising = isotonic_regression(positions - taken).x
+    return np.asarray(np.clip(rising, low, high - n * least) + taken)
 
 
 def push_apart(places: Floats, sizes: Floats, rounds: int = 200) -> Floats:

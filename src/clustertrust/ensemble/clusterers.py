@@ -116,6 +116,10 @@ class Clusterer:
         """Whether runs can be made by any metric, or of given distances."""
         return self.by_distance(2) is not None
 
+    def fewest_points(self, k: int) -> int:
+        """Return the fewest points on which the estimator finds k clusters."""
+        return k
+
     def is_round(self, estimator: Any) -> bool:
         """Return whether clusters gather around a centre, as the components of a mixture do."""
         return False
@@ -324,6 +328,11 @@ class _Spectral(Clusterer):
 
     def by_distance(self, k: int) -> Any:
         return NeighborSpectral(k)
+
+    def fewest_points(self, k: int) -> int:
+        # Each point is linked to ten, itself among them; SciPy's solver finds fewer eigenvectors
+        # than points.
+        return max(10, k + 1)
 
     def fit(self, model: Any, X: Any, shared: Any = None) -> FittedRun:
         labels = spectral_labels(model, X)

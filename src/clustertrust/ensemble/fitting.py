@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 import time
 import warnings
@@ -143,9 +144,10 @@ class Method:
         return (key, _params(self.estimator)[key]) if key else (None, 0)
 
     def with_k(self, k: int) -> Method:
-        """Return the method with another number of clusters."""
+        """Return the method with another number of clusters, if it takes one."""
         key, _ = self.k
-        assert key is not None
+        if key is None:
+            return self
         return replace(self, estimator=_with_params(self.estimator, {key: k}))
 
     @property
@@ -209,15 +211,19 @@ def prepare(clusterer: Any, n_clusters: int | None, metric: Metric) -> Method:
             f"choose one of {sorted(CLUSTERERS)}",
         )
     elif not hasattr(clusterer, "fit"):
+        name = getattr(clusterer, "__name__", type(clusterer).__name__)
         if n_clusters is not None:
             raise ParameterError(
                 "n_clusters",
                 n_clusters,
-                f"cannot be passed to the function {clusterer!r}",
-                "leave it out",
+                f"cannot be passed to the function {name}",
+                "leave it out, and choose it in the function",
             )
-        name = getattr(clusterer, "__name__", type(clusterer).__name__)
         return Method(name, clusterer, clusterer_of(clusterer))
+    elif not _clusters(last_step(clusterer)):
+        raise ParameterTypeError(
+            "clusterer", clusterer, "is not a clusterer", "give one, such as 'kmeans' or KMeans()"
+        )
     else:
         name = type(last_step(clusterer)).__name__
         method = Method(name, clone(clusterer), clusterer_of(clusterer))
@@ -236,6 +242,14 @@ def prepare(clusterer: Any, n_clusters: int | None, metric: Metric) -> Method:
     if hasattr(last, "check_packages"):
         last.check_packages()
     return method
+
+
+def _clusters(estimator: Any) -> bool:
+    """Return whether an estimator gives labels without being given some, as classifiers are."""
+    if hasattr(estimator, "fit_predict") or not hasattr(estimator, "predict"):
+        return hasattr(estimator, "fit_predict")
+    y = inspect.signature(estimator.fit).parameters.get("y")
+    return y is None or y.default is not y.empty
 
 
 def _as_record(warning: warnings.WarningMessage) -> RunWarning:

@@ -135,17 +135,17 @@ class PreparedData:
                         yield batch[r], run
 
     def nearest(self, centers: Floats) -> Ints:
-        """Return the nearest of `centers` (k, d) for each point, the first on ties."""
-        labels = np.full((1, len(self.X)), -1, dtype=np.int32)
-        k = len(centers)
-        counts, changed = np.zeros((1, 1, k), dtype=np.int64), np.zeros((1, 1), dtype=np.int64)
+        """Return the nearest of centers (A, k, d) for each point, (A, n), the first on ties."""
+        A, k, _ = centers.shape
+        labels = np.full((A, len(self.X)), -1, dtype=np.int32)
+        counts, changed = np.zeros((1, A, k), dtype=np.int64), np.zeros((1, A), dtype=np.int64)
         # Without the sums of their features
-        moved = (self.middle, np.zeros((1, 1, k, 0)), counts, changed)
-        drift = np.zeros((1, k), dtype=np.float32)
-        runs = (np.arange(1), *self.lay_out_centers(centers[None]), drift)
+        moved = (self.middle, np.zeros((1, A, k, 0)), counts, changed)
+        drift = np.zeros((A, k), dtype=np.float32)
+        runs = (np.arange(A), *self.lay_out_centers(centers), drift)
         known = (labels, np.full(labels.shape, -1, dtype=np.float32))
         backend().assign(self.points, runs, np.array([[0, len(self.tiles)]]), known, moved)
-        return np.asarray(labels[0])
+        return labels
 
     def lay_out_centers(self, centers: Floats) -> tuple[Array, Array, Array, Floats]:
         """Return centres (A, k, d) as the kernel takes them, with half squares and norms."""

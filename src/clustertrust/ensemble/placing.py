@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated, Any, Protocol, runtime_checkable
@@ -13,7 +14,7 @@ from sklearn.mixture import GaussianMixture
 from clustertrust._balls import Balls, balls_of_densities, balls_of_points
 from clustertrust._mixtures import Densities
 from clustertrust._parallel import blocks, one_thread
-from clustertrust._types import Floats, Ints
+from clustertrust._types import Array, Floats, Ints
 from clustertrust._validation.points import as_type
 from clustertrust.distances.dissimilarity import squared_distances
 from clustertrust.distances.metrics import EUCLIDEAN, Metric, unit_rows
@@ -23,6 +24,8 @@ from clustertrust.records import Record, check_fields, check_finite, register
 
 # Where a larger share of the points is not known, all are placed: a copy of most takes longer.
 _MOST = 0.8
+# Numbers in the points of several searches at once
+_TOGETHER = 2**21
 # Far more than rounding takes from the logarithm of a density
 _ROUNDING = 1e-3
 
@@ -44,19 +47,33 @@ def nearest_point(points: Any, X: Any, metric: Metric = EUCLIDEAN) -> Ints:
     if not metric.is_euclidean:
         return metric.nearest(X, points, 1)[1][:, 0]
     points = points.toarray() if sparse.issparse(points) else np.asarray(points, dtype=np.float64)
-    # Compiled loops would read beyond the end.
-    if X.shape[1] != points.shape[1]:
-        raise ValueError(f"X has {X.shape[1]} columns; the runs were fitted on {points.shape[1]}.")
+    if not sparse.issparse(X):
+        return np.asarray(nearest_points(points[None], X)[0])
+    _check_columns(X, points.shape[1])
+    parts = blocks(X.shape[0], 24 * len(points), largest=1024)
+    found = [squared_distances(points, X[rows]).argmin(axis=0) for rows in parts]
+    return np.concatenate([np.empty(0, dtype=np.int64), *found])
 
-    def of(rows: slice) -> Ints:
-        if sparse.issparse(X):
-            return np.asarray(squared_distances(points, X[rows]).argmin(axis=0))
-        data = prepare_data(np.asarray(X[rows], dtype=np.float64), points)
+
+def nearest_points(points: Floats, X: Array) -> Ints:
+    """Return the position among each of the points (A, n', d) nearest to each row of X, (A, n).
+
+    A block of rows is prepared once for all of them.
+    """
+    A, _, d = points.shape
+    _check_columns(X, d)
+    labels = np.empty((A, X.shape[0]), dtype=np.int32)
+    for rows in blocks(X.shape[0], 24 * (A + d), largest=8192):
+        data = prepare_data(np.asarray(X[rows], dtype=np.float64), points.reshape(-1, d))
         assert data is not None
-        return data.nearest(points)
+        labels[:, rows] = data.nearest(points)
+    return labels
 
-    size = 8192 if not sparse.issparse(X) else 1024
-    return np.concatenate([of(rows) for rows in blocks(X.shape[0], 24 * len(points), largest=size)])
+
+def _check_columns(X: Any, d: int) -> None:
+    """Raise for another number of columns: compiled loops would read beyond the end."""
+    if X.shape[1] != d:
+        raise ValueError(f"X has {X.shape[1]} columns; the runs were fitted on {d}.")
 
 
 @dataclass(frozen=True)
@@ -82,11 +99,19 @@ class Nearest(Record):
         X = unit_rows(X) if self.of_directions else X
         return self.labels[nearest_point(self.centers, X, self.metric)]
 
+    @property
+    def points(self) -> Floats:
+        """The points of which the nearest one gives the label."""
+        return self.centers
+
+    @property
+    def is_straight(self) -> bool:
+        """Whether it is the nearest in a straight line from the rows as they are."""
+        return not self.of_directions and self.metric.is_euclidean
+
     def balls(self, centers: Floats) -> Balls | None:
         """Return balls in which all points get one label; None: not for this metric."""
-        if self.of_directions or not self.metric.is_euclidean:
-            return None
-        return balls_of_points(self.centers, self.labels, centers)
+        return balls_of_points(self.points, self.labels, centers) if self.is_straight else None
 
 
 @dataclass(frozen=True)
@@ -135,17 +160,21 @@ class NearestTrainingPoint(Record):
 
     def __call__(self, X: Any) -> Ints:
         """Label each row of X."""
-        return self.labels[nearest_point(self._points, X, self.metric)]
+        return self.labels[nearest_point(self.points, X, self.metric)]
 
     @property
-    def _points(self) -> Any:
+    def points(self) -> Any:
+        """The points of which the nearest one gives the label."""
         return self.X if self.rows is None else self.X[self.rows]
+
+    @property
+    def is_straight(self) -> bool:
+        """Whether it is the nearest in a straight line, of dense data."""
+        return self.metric.is_euclidean and not sparse.issparse(self.X)
 
     def balls(self, centers: Floats) -> Balls | None:
         """Return balls in which all points get one label; None: not for this metric."""
-        if not self.metric.is_euclidean or sparse.issparse(self.X):
-            return None
-        return balls_of_points(self._points, self.labels, centers)
+        return balls_of_points(self.points, self.labels, centers) if self.is_straight else None
 
 
 _COVARIANCES = {"full": "k d d", "tied": "d d", "diag": "k d", "spherical": "k"}
@@ -218,23 +247,34 @@ def _check_positions(rows: Ints | None, labels: Ints, n: int) -> None:
         raise ValueError(f"a run was fitted on rows beyond the {n} training points")
 
 
-def place(placers: list[Placer], X: Any) -> Ints:
+def place(placers: Sequence[Placer], X: Any) -> Ints:
     """Return the label of each row of X in each run, (n, R).
 
-    Runs that use all training points share one search.
+    Runs that use all training points share one search, and those that search among equally many
+    points share what is prepared of X.
     """
+    labels = np.empty((X.shape[0], len(placers)), dtype=np.int32)
     # By whether the metric is Euclidean: an ensemble has at most one other.
     nearest: dict[bool, Ints] = {}
-    columns = []
-    for placer in placers:
+    alike: dict[int, list[int]] = {}
+    for run, placer in enumerate(placers):
         if isinstance(placer, NearestTrainingPoint) and placer.rows is None:
             metric = placer.metric
             if metric.is_euclidean not in nearest:
                 nearest[metric.is_euclidean] = nearest_point(placer.X, X, metric)
-            columns.append(placer.labels[nearest[metric.is_euclidean]])
+            labels[:, run] = placer.labels[nearest[metric.is_euclidean]]
+        elif getattr(placer, "is_straight", False) and not sparse.issparse(X):
+            alike.setdefault(len(placer.labels), []).append(run)  # type: ignore[attr-defined]
         else:
-            columns.append(placer(X))
-    return np.column_stack(columns).astype(np.int32)
+            labels[:, run] = placer(X)
+    for n, runs in alike.items():
+        some = max(1, _TOGETHER // max(1, n * X.shape[1]))
+        for low in range(0, len(runs), some):
+            searches: list[Any] = [placers[run] for run in runs[low : low + some]]
+            points = np.stack([search.points for search in searches]).astype(np.float64, copy=False)
+            for i, positions in enumerate(nearest_points(points, X)):
+                labels[:, runs[low + i]] = searches[i].labels[positions]
+    return labels
 
 
 class KnownNear:
@@ -256,10 +296,11 @@ class KnownNear:
         far = np.linalg.norm(X - self.centers[of], axis=1)
         is_known = (far[:, None] < self._radii[of]) & (of >= 0)[:, None]
         labels = self._labels[of].astype(np.int32)
-        for run, placer in enumerate(self.placers):
+        whole = [run for run, known in enumerate(is_known.mean(axis=0)) if known < 1 - _MOST]
+        if whole:
+            labels[:, whole] = place([self.placers[run] for run in whole], X)
+        for run in set(range(len(self.placers))) - set(whole):
             rows = np.flatnonzero(~is_known[:, run])
-            if rows.size > _MOST * len(X):
-                labels[:, run] = placer(X)
-            elif rows.size:
-                labels[rows, run] = placer(X[rows])
+            if rows.size:
+                labels[rows, run] = self.placers[run](X[rows])
         return labels

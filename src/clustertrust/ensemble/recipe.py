@@ -128,7 +128,7 @@ class Recipe:
         return n_runs
 
     def with_k(self, k: int) -> Recipe:
-        """Return the recipe with another number of clusters of all its methods."""
+        """Return the recipe with another number of clusters of the methods that take one."""
         return replace(self, methods=tuple(method.with_k(k) for method in self.methods))
 
     @property

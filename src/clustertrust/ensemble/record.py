@@ -55,6 +55,11 @@ class Ensemble(Record):
     runs: tuple[Run, ...] | None = field(default=None, repr=False)
     noise: Mapping[str, int] = field(default_factory=dict, repr=False)
 
+    def __repr__(self) -> str:
+        """Return one line: the labels would fill a screen."""
+        n, n_runs = self.labels.shape
+        return f"<Ensemble: {n} points, {n_runs} runs; labels, n_clusters, summary(), …>"
+
     @classmethod
     def from_labels(
         cls, labels: Any, *, centers: Sequence[Array] | None = None, noise: Any = "auto"

@@ -57,9 +57,17 @@ class Failure:
 
 
 def run_all(
-    X: Any, recipe: Recipe, numbered: Sequence[tuple[int, int]], kept: Checkpoint | None = None
+    X: Any,
+    recipe: Recipe,
+    numbered: Sequence[tuple[int, int]],
+    kept: Checkpoint | None = None,
+    *,
+    what: str = "runs",
 ) -> list[Run]:
-    """Fit the runs (r, seed), each on one thread; return those that succeeded, in order."""
+    """Fit the runs (r, seed), each on one thread; return those that succeeded, in order.
+
+    `what` names them in warnings.
+    """
     # Loaded here, so that its own warnings are not taken for those of a run.
     backend()
     by_rows = recipe.device in GPU and not recipe.takes_directions
@@ -81,7 +89,8 @@ def run_all(
     in_order = [done[r] for r, _ in numbered]
     failed = [result.what for result in in_order if isinstance(result, Failure)]
     if failed:
-        warn_user(f"{len(failed)} of {len(numbered)} runs failed and were left out. {failed[0]}.")
+        text = failed[0].removesuffix(".")
+        warn_user(f"{len(failed)} of {len(numbered)} {what} failed and were left out. {text}.")
     return [with_data(run, X) for run in in_order if isinstance(run, Run)]
 
 

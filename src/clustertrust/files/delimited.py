@@ -23,7 +23,7 @@ from clustertrust.files.reading import Append, Dialect, Reading, Table
 from clustertrust.tables.values import as_numbers, decimal_of, known_texts
 
 Parse = Callable[[Mapping[str, Any]], pd.DataFrame]
-COMMA = "a comma comes before the decimals"
+COMMA = "decimal commas"
 
 
 # Options of pandas.read_csv: its default was off in the last digit and crashed on 1e99999999999;
@@ -289,8 +289,11 @@ def first_line(source: Any, options: Mapping[str, Any]) -> list[str]:
             rewound(source), nrows=1, header=None, dtype=str, keep_default_na=False, **options
         )
     except pd.errors.EmptyDataError:
+        skipped = options.get("skiprows")
         raise TableError(
-            "is empty; it needs a line of column names and a line for each point."
+            Message("has no line below those that {skip_rows=} leaves out.", {"skip_rows": skipped})
+            if skipped
+            else "is empty; it needs a line of column names and a line for each point."
         ) from None
     return [str(name) or f"{UNNAMED}{j}" for j, name in enumerate(line.iloc[0])]
 

@@ -45,6 +45,8 @@ def named_errors(source_name: str, format: str) -> Iterator[None]:
         raise TableError(message, error.suggested_options) from error
     except (FileNotFoundError, PermissionError, IsADirectoryError):
         raise
+    except EOFError as error:
+        raise TableError(f"{source_name} is cut short; copy or download it again.") from error
     except MemoryError as error:
         raise MemoryError(f"{source_name} could not be read. {error}".strip()) from error
     except Exception as error:

@@ -81,10 +81,7 @@ def _text(
 
 def _json(suffixes: tuple[str, ...], *, lines: bool) -> Format:
     """Return a format of records in JSON."""
-    read, write = (
-        partial(read_json, lines=lines),
-        partial(write_json, lines=lines),
-    )
+    read, write = partial(read_json, lines=lines), partial(write_json, lines=lines)
     return Format(suffixes, read, write, options=("encoding",))
 
 
@@ -97,11 +94,7 @@ def _sheets(suffix: str, engine: Any) -> Format:
 
 FORMATS: dict[str, Format] = {
     "csv": _text("csv", (".csv", ".csv.gz", ".csv.bz2", ".csv.xz"), ",", ",", CsvSource),
-    "tsv": _text(
-        "tsv",
-        (".tsv", ".tsv.gz", ".tsv.bz2", ".tsv.xz", ".tab"),
-        *("\t", "\t", TsvSource),
-    ),
+    "tsv": _text("tsv", (".tsv", ".tsv.gz", ".tsv.bz2", ".tsv.xz", ".tab"), "\t", "\t", TsvSource),
     "txt": _text("txt", (".txt", ".txt.gz", ".dat"), ",", "\t"),
     "json": _json((".json",), lines=False),
     "jsonl": _json((".jsonl", ".ndjson"), lines=True),
@@ -143,9 +136,13 @@ def known_format(path: str | Path) -> str | None:
 
 
 def suffixes(able: str | None = None) -> str:
-    """List all suffixes for a message, or those of formats that have `able`, such as "append"."""
+    """List suffixes for a message, or those of formats that have `able`, such as "append".
+
+    Those of compressed text are left out, so that the list fits a line.
+    """
     kinds = [kind for kind in FORMATS.values() if able is None or getattr(kind, able) is not None]
-    return ", ".join(suffix for kind in kinds for suffix in kind.suffixes)
+    listed = [suffix for kind in kinds for suffix in kind.suffixes]
+    return ", ".join(suffix for suffix in listed if suffix.count(".") == 1)
 
 
 def need(format: str) -> None:

@@ -52,11 +52,12 @@ def representation(adata: Any, use_rep: str) -> Any:
     if not isinstance(use_rep, str):
         raise ParameterTypeError("use_rep", use_rep, "must be a key of adata.obsm, or 'X'")
     if use_rep != "X" and use_rep not in adata.obsm:
+        there = f"has {literal(list(adata.obsm))}" if len(adata.obsm) else "is empty"
         raise ParameterError(
             "use_rep",
             use_rep,
-            f"is not in adata.obsm, which has {literal(list(adata.obsm))}. Name one of these or "
-            "'X', or compute it first (X_pca: scanpy.pp.pca(adata))",
+            f"is not in adata.obsm, which {there}",
+            "compute it first (X_pca: scanpy.pp.pca(adata)), or name another, or 'X'",
         )
     X = adata.X if use_rep == "X" else adata.obsm[use_rep]
     if X is None:

@@ -88,6 +88,6 @@ def _read(file: IO[bytes]) -> Any:
     values = json.loads(array.tobytes())
     if values is None:
         return None
-    made = np.empty(len(values), dtype=object)
-    made[:] = values
-    return made
+    objects = np.empty(len(values), dtype=object)
+    objects[:] = values
+    return objects

@@ -11,18 +11,9 @@ from dataclasses import dataclass
 
 from clustertrust._types import Result
 from clustertrust.files.errors import TableError
-from clustertrust.files.reading import Reading
+from clustertrust.files.reading import BLANKS, Reading
 
-# Words that may be typed for a separator.
-SEPARATORS = {"tab": "\t", r"\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
-SEPARATORS |= {"space": r"\s+", "spaces": r"\s+", " ": r"\s+", "whitespace": r"\s+"}
-_SEPARATES = {
-    "\t": "a tab separates",
-    ";": "a semicolon separates",
-    "|": "a bar separates",
-    r"\s+": "blanks separate",
-    ",": "a comma separates",
-}
+_NAMES = {"\t": "tabs", ";": "semicolons", "|": "bars", BLANKS: "blanks", ",": "commas"}
 # Lines at the start of a file that show its layout.
 LINES = 100
 # Lines of prose above the names.
@@ -85,12 +76,9 @@ def layout_of(head: bytes, encoding: str, reading: Reading, default: str) -> Lay
         lines.pop()  # it may be cut
     lines = lines[:LINES]
     notes = [] if encoding.startswith("utf-8") or reading.encoding else [f"as {encoding} text"]
-    if reading.separator:
-        separator = SEPARATORS.get(reading.separator, reading.separator)
-    else:
-        separator = _separator(lines, default)
-        if separator != default:
-            notes.append(f"{_SEPARATES[separator]} the fields")
+    separator = reading.between or _separator(lines, default)
+    if not reading.between and separator != default:
+        notes.append(f"{_NAMES[separator]} between the fields")
     counts = _counts(lines, separator)
     skip = reading.skip_rows
     if skip is None:
@@ -135,10 +123,8 @@ def _is_unnamed(counts: Sequence[int], skip: int, reading: Reading) -> bool:
 
 def _counts(lines: Sequence[str], separator: str) -> list[int]:
     """Return fields in each line that is not empty at their ends; 0 for an empty line."""
-    if separator == r"\s+":
+    if separator == BLANKS:
         return [len(re.findall(r'"[^"]*"|\S+', line)) for line in lines]
-    if len(separator) != 1:
-        return [len(re.split(separator, line)) for line in lines]
     counts = []
     try:
         for row in csv.reader(lines, delimiter=separator):
@@ -153,7 +139,7 @@ def _counts(lines: Sequence[str], separator: str) -> list[int]:
 def _separator(lines: Sequence[str], default: str) -> str:
     """Return what separates the fields: what gives nearly all lines the same number of them."""
     best_rank, best = (0.0, 0), default
-    for separator in dict.fromkeys((default, ",", ";", "\t", "|", r"\s+")):
+    for separator in dict.fromkeys((default, ",", ";", "\t", "|", BLANKS)):
         counts = [count for count in _counts(lines, separator) if count]
         if not counts:
             continue
@@ -161,7 +147,7 @@ def _separator(lines: Sequence[str], default: str) -> str:
         # A first line of one field is no list of names without that of the rows.
         same = times + (2 <= counts[0] == usual - 1)
         rank = (same / len(counts), usual)
-        if separator == r"\s+":  # words of a text are separated by blanks too
+        if separator == BLANKS:  # words of a text are separated by blanks too
             rank = (rank[0] if same == len(counts) and len(counts) > 2 else 0.0, 0)
         if separator == default and usual > 1 and rank[0] >= 0.9 and counts[0] >= max(2, usual - 1):
             return default

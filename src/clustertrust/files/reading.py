@@ -13,6 +13,11 @@ from clustertrust._errors import Message, ParameterError, ParameterTypeError
 from clustertrust._validation.arguments import check_count
 from clustertrust.files.columns import check_unique
 
+# Blanks between fields, as pandas takes them.
+BLANKS = r"\s+"
+# Words that may be typed for a separator.
+SEPARATORS = {"tab": "\t", r"\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
+SEPARATORS |= dict.fromkeys(("space", "spaces", " ", "whitespace"), BLANKS)
 TEXTS = ("separator", "array", "use_rep", "encoding", "decimal", "thousands", "sheet")
 
 
@@ -63,6 +68,9 @@ class Reading:
             value = getattr(self, name)
             if not (isinstance(value, str) or (value is None and name != "use_rep")):
                 raise ParameterTypeError(name, value, "must be text")
+        if self.between and len(self.between) > 1 and self.between != BLANKS:
+            problem = "is not one character"
+            raise ParameterError("separator", self.separator, problem, "try ';' or 'tab'")
         if self.skip_rows is not None:
             check_count("skip_rows", self.skip_rows, at_least=0)
         if self.encoding is not None:
@@ -82,6 +90,11 @@ class Reading:
                 "Reading(text=('id',))."
             )
         return reading or cls()
+
+    @property
+    def between(self) -> str | None:
+        """The separator that was given, as pandas takes it."""
+        return SEPARATORS.get(self.separator or "", self.separator)
 
     @property
     def has_marks(self) -> bool:

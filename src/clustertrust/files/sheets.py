@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
@@ -13,6 +14,8 @@ from xml.parsers import expat
 import numpy as np
 import pandas as pd
 
+from clustertrust._errors import Message, literal
+from clustertrust._types import Array
 from clustertrust.files.columns import UNNAMED, distinct
 from clustertrust.files.errors import TableError
 from clustertrust.files.layout import titles_above
@@ -42,29 +45,98 @@ def read_sheet(source: Any, reading: Reading, *, engine: str) -> Table:
     cells = cells.dropna(how="all").dropna(axis=1, how="all")
     if cells.empty:
         raise TableError(f"has nothing in its sheet {sheet!r}.")
-    skip = _names_at(cells) if reading.skip_rows is None else reading.skip_rows
-    first = enumerate(cells.iloc[skip])
-    names = [f"{UNNAMED}{j}" if pd.isna(name) else str(name) for j, name in first]
-    names, renamed = distinct(names)
-    frame = cells.iloc[skip + 1 :].set_axis(names, axis=1).reset_index(drop=True)
-    notes = [f"sheet {sheet!r}"] if len(book.sheet_names) > 1 else []
+    names, skip = _names_of(cells, reading.skip_rows)
+    end = len(cells) if reading.skip_rows is not None else _end_of(cells, skip + 1)
+    # Titles may reach further to the right than the table.
+    there = cells.iloc[skip:end].notna().any().to_numpy()
+    names, renamed = distinct(
+        [name for name, is_there in zip(names, there, strict=True) if is_there]
+    )
+    frame = cells.iloc[skip + 1 : end, there].set_axis(names, axis=1).reset_index(drop=True)
+    notes: list[str | Message] = [*_which_of(book.sheet_names, str(sheet), reading)]
     notes += [renamed] * bool(renamed)
-    notes += [f"{skip} line{'s' * (skip > 1)} above the names left out"] if skip else []
+    for count, place in ((skip, "above the names"), (len(cells) - end, "below the table")):
+        notes += [f"{count} line{'s' * (count > 1)} {place} left out"] * bool(count)
     return Table(frame.infer_objects(), notes=tuple(notes))
+
+
+def _which_of(names: Sequence[Any], sheet: str, reading: Reading) -> list[Message]:
+    """Return a note on the sheet that was read, and the option for the others."""
+    others = [str(name) for name in names if name != sheet]
+    if reading.sheet is not None or not others:
+        return []
+    text = f"sheet {sheet!r}, the first of {len(names)} "
+    return [Message(f"{literal(text)}({{sheet=}} reads another)", {"sheet": others[0]})]
+
+
+def _names_of(cells: pd.DataFrame, skip: int | None) -> tuple[list[str], int]:
+    """Return the names of a sheet's columns, and the rows above the last row that has them.
+
+    Names may take several rows between titles and values, where one of them has not all.
+    """
+    at = _names_at(cells) if skip is None else skip
+    plain = _named(cells.iloc[at])
+    begin = _begin_of(cells)
+    gaps = np.flatnonzero(np.diff(cells.index[: begin + 1]) > 1)
+    top = cells.iloc[gaps.max(initial=-1) + 1 : begin]
+    top = top[np.maximum.accumulate(top.notna().sum(axis=1) > 1)]
+    known = cells.loc[:, cells.iloc[begin:].notna().any()].iloc[at]
+    if skip is not None or len(top) < 2 or (known.notna().all() and known.is_unique):
+        return plain, at
+    joined = _joined(top.to_numpy())
+    if not all(joined) or len({*joined}) < len(joined):
+        return plain, at
+    return joined, begin - 1
+
+
+def _joined(rows: Array) -> list[str]:
+    """Return names by all rows that have parts of them, merged cells first.
+
+    A merged cell has its text in the first of the columns that it spans.
+    """
+    *above, last = [[None if pd.isna(cell) else str(cell) for cell in row] for row in rows]
+    parts = [[name] if name else [] for name in last]
+    for row in above[::-1]:
+        spanning = None
+        for j, cell in enumerate(row):
+            spanning = cell or spanning
+            if spanning and (cell or parts[j]) and (None in last or last.count(last[j]) > 1):
+                parts[j].insert(0, spanning)
+    return [" ".join(names) for names in parts]
+
+
+def _named(row: pd.Series) -> list[str]:
+    return [f"{UNNAMED}{j}" if pd.isna(name) else str(name) for j, name in enumerate(row)]
+
+
+def _are_values(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return (rows, columns) which cells hold values, of columns that hold no text."""
+    is_value = cells.notna() & ~cells.map(lambda cell: isinstance(cell, str))
+    lower = slice(len(cells) // 3, None)
+    return is_value.loc[:, is_value.iloc[lower].sum() > cells.iloc[lower].notna().sum() / 2]
+
+
+def _begin_of(cells: pd.DataFrame) -> int:
+    """Return the first row of a sheet where columns that hold no text begin to."""
+    starts = _are_values(cells).mean(axis=1).to_numpy() >= 0.5
+    return int(np.argmax(starts)) if starts.any() else 0
+
+
+def _end_of(cells: pd.DataFrame, begin: int) -> int:
+    """Return where notes below the values begin: rows without any, from an empty row on."""
+    has_values = _are_values(cells).any(axis=1).to_numpy()
+    after = begin + int(np.flatnonzero([True, *has_values[begin:]])[-1])
+    gaps = np.flatnonzero(np.diff(cells.index) > 1) + 1
+    return int(min(gaps[gaps >= after], default=len(cells))) if has_values.any() else len(cells)
 
 
 def _names_at(cells: pd.DataFrame) -> int:
     """Return which row of a sheet holds the names: the first full one above the values.
 
     Sentences above a table may fill several cells of a row, or all of them above an empty row.
-    Values begin where columns that hold no text begin to.
     """
     counts = cells.notna().sum(axis=1).to_numpy()
-    is_value = cells.notna() & ~cells.map(lambda cell: isinstance(cell, str))
-    lower = slice(len(cells) // 3, None)
-    holds_values = is_value.iloc[lower].sum() > cells.iloc[lower].notna().sum() / 2
-    starts = is_value.loc[:, holds_values].mean(axis=1).to_numpy() >= 0.5
-    begin = int(np.argmax(starts)) if starts.any() else 0
+    begin = _begin_of(cells)
     full = np.flatnonzero(counts[:begin] >= np.median(counts[begin:]))
     gaps = np.flatnonzero(np.diff(cells.index[: begin + 1]) > 1)
     below = full[full > gaps.max(initial=-1)]

@@ -190,8 +190,9 @@ def _files(path: Path, format: str | None) -> tuple[str, list[Path]]:
         raise ValueError(f"{path} holds no files.")
     kinds = sorted({format or known_format(p) or p.suffix for p in paths})
     if len(kinds) > 1 or kinds[0] not in FORMATS or FORMATS[kinds[0]].blocks is None:
+        there = ", ".join(sorted({p.suffix.lower() or "without a suffix" for p in paths}))
         raise ValueError(
-            f"{path} holds files of several formats, or of one that is not read in blocks "
-            f"({', '.join(kinds)}); give files of one format: {suffixes('blocks')}."
+            f"{path} is a folder of files of several formats, or of one that is not read in blocks "
+            f"({there}); give one file, or a folder of one format: {suffixes('blocks')}."
         )
     return kinds[0], paths

@@ -224,7 +224,7 @@ class KProfile:
         used = f"{self.n_points} points"
         if self.n_points < self.n_rows:
             used = f"A random sample of {self.n_points} of {self.n_rows} points"
-        lines = [self.verdict(), *self._bars(), *self._both(), self._members(), *self._asides()]
+        lines = [self.verdict(), *self._bars(), *self._both(), *self._details()]
         return f"{used}, {self.n_runs} runs for each k\n\n{table}\n\n" + "\n".join(lines)
 
     def report(
@@ -253,7 +253,7 @@ class KProfile:
             plausible=self.plausible,
             best=self.best,
             table=self.to_frame()[names],
-            notes=[*self._both(), self._members(), *self._asides()],
+            notes=[*self._both(), *self._details()],
             view=place,
             candidates=[Candidate(k, part, self._at(k)) for k, part in sorted(of.items())],
         )
@@ -324,8 +324,8 @@ class KProfile:
         alone = f"chosen by {' and by '.join(backing)}" if backing else "chosen by no signal alone"
         at = self.n_clusters.tolist().index(self.strongest)
         return [
-            "Evidence for 1: at no k do the data score clearly higher than data without clusters "
-            f"({self._p()}).",
+            "Evidence for 1: at none of the numbers compared do the data score clearly higher than "
+            f"data without clusters ({self._p()}).",
             f"Evidence for {self.strongest}: the most probable of the others, {alone}; mean "
             f"stability {self.mean_stability[at]:.2f}, mean score {self.mean_score[at]:.2f}.",
         ]
@@ -342,6 +342,25 @@ class KProfile:
             f"{held}."
         )
 
+    def _details(self) -> list[str]:
+        """Return what the numbers of the table are, and what was left out."""
+        compared = []
+        if self.null_test is not None:
+            numbers = ", ".join(map(str, self.null_test.n_clusters.tolist()))
+            left = len(self.null_test.n_clusters) < len(self.n_clusters)
+            compared = [
+                f"Compared with data without clusters: {numbers} (adjusted: 0 if they score as "
+                f"high, at most 1){'; full effort compares all' * left}."
+            ]
+        return [self._members(), *compared, *self._asides()]
+
     def _asides(self) -> list[str]:
-        """Return what was left out."""
-        return [f"Without {name}: {why}." for name, why in self.left_out.items()] + list(self.notes)
+        """Return whether the range of numbers ends too early, and what was left out."""
+        left_out = [f"Without {name}: {why}." for name, why in self.left_out.items()]
+        low, high = self.n_clusters.min(), self.n_clusters.max()
+        ends = []
+        if self.strongest == high > low:
+            ends = [f"{high} is the largest number tried; a larger one may be more probable."]
+        elif self.strongest == low > 2 and high > low:
+            ends = [f"{low} is the smallest number tried; a smaller one may be more probable."]
+        return [*ends, *left_out, *self.notes]

@@ -47,7 +47,7 @@ def _announce_compiling(module: ModuleType) -> None:
     folder = module.lay_out.stats.cache_path
     is_watched = sys.stderr is not None and os.isatty(2)
     if is_watched and not (folder and any(Path(folder).glob("*.nbi"))):
-        print(  # noqa: T201
-            "clustertrust: compiling the inner loops, once on this computer (about 8 s) …",
-            file=sys.stderr,
-        )
+        once = "once on this computer (about 8 s)"
+        if not folder:
+            once = "about 8 s; to do this only once, set NUMBA_CACHE_DIR to a writable folder"
+        print(f"clustertrust: compiling the inner loops, {once} …", file=sys.stderr)  # noqa: T201

@@ -15,15 +15,14 @@ import numpy as np
 import pandas as pd
 
 from clustertrust._errors import rendered
-from clustertrust._types import Ints
 from clustertrust._validation.arguments import check_mapping
 from clustertrust._views import View
 from clustertrust.columns import COLUMNS
 from clustertrust.notes import notes_on
 from clustertrust.reasons import NO_STRUCTURE, WEAK_STRUCTURE, Cut
 from clustertrust.report.cards import column_cards, count_roles
+from clustertrust.report.contents import LOWEST
 from clustertrust.report.details import (
-    LOWEST,
     choose_view,
     pack_original,
     pack_reasons,
@@ -31,12 +30,7 @@ from clustertrust.report.details import (
     pack_view,
     pack_votes,
 )
-from clustertrust.report.examples import (
-    center_distances,
-    cluster_examples,
-    nearest_rivals,
-    text_column,
-)
+from clustertrust.report.examples import cluster_examples, nearest_rivals, text_column
 from clustertrust.report.material import Material, PageOptions, gather
 from clustertrust.report.opening import (
     above_chance,
@@ -44,17 +38,12 @@ from clustertrust.report.opening import (
     next_steps,
     score_shares,
     structure,
-    verdict,
 )
 from clustertrust.report.packing import pack, pack_codes, pack_index
 from clustertrust.report.page import render
 from clustertrust.report.pictures import pack_pictures
 from clustertrust.report.profiles import cluster_profiles, without_labels
-from clustertrust.report.questions import (
-    fingerprint,
-    pack_questions,
-    pack_row_numbers,
-)
+from clustertrust.report.questions import fingerprint, pack_questions, pack_row_numbers
 from clustertrust.report.suspects import pack_audit
 from clustertrust.storage import write_text
 
@@ -160,149 +149,109 @@ def build_report(
     >>> build_report(pd.DataFrame({"label": ["a", "b"], "score": [0.9, 0.2]}))["clusters"]
     ['a', 'b']
     """
-    given = gather(table, X, votes, options)
-    data, codes, k, shown = given.data, given.codes, len(given.clusters), given.shown
+    page = gather(table, X, votes, options)
     settings = check_mapping("settings", options.get("settings"))
-    view = choose_view(
-        None if data is None else data.matrix,
-        given.columns,
-        options.get("embedding"),
-        given.numbers,
-        codes,
-    )
-    cards = column_cards(
-        (None, [], None) if data is None else (data.matrix, data.columns, data.moments),
-        given.original,
-        (given.plan, given.wording),
-        (codes, k),
-        shown,
-    )
-    values = None
-    if data is not None:
-        values = pack_values(data.matrix, data.columns, data.moments, codes, shown)
-    own = _own_columns(given, values, cards)
-    examples = _examples(given)
+    view = choose_view(page, options.get("embedding"))
+    cards, values, examples = column_cards(page), pack_values(page), cluster_examples(page)
+    own = pack_original(page, values, [card["name"] for card in cards if card["used"]])
     return {
-        **_opening(given, cards, options),
-        **_clusters(given, examples, options),
-        **_points(given, options),
-        "view": pack_view(view, shown, codes, k),
+        **_opening(page, cards, options),
+        **_clusters(page, examples, options),
+        **_points(page, options),
+        "view": pack_view(page, view),
         "values": values,
         "original": own,
-        "text_column": text_column(given.original, {column["name"] for column in own}),
-        "pictures": _pictures(given, examples, options.get("folder")),
+        "text_column": text_column(page.original, {column["name"] for column in own}),
+        "pictures": _pictures(page, examples, options.get("folder")),
         "settings": [[str(name), str(value)] for name, value in settings.items()],
         "versions": [["python", platform.python_version()], *_versions()],
         "notes": [
-            *(rendered(note, given.wording) for note in notes_on(table)),
-            *_notes(view, given.drawn, shown, len(given.numbers)),
-            *_left_out(given.original, own),
+            *(rendered(note, page.wording) for note in notes_on(table)),
+            *_notes(page, view),
+            *_left_out(page.original, own),
         ],
     }
 
 
-def _opening(given: Material, cards: list[dict[str, Any]], options: PageOptions) -> dict[str, Any]:
+def _opening(page: Material, cards: list[dict[str, Any]], options: PageOptions) -> dict[str, Any]:
     """Return the verdict, what to do next, and a card for each column."""
-    at, suspects, scores, clusters = given.at, given.suspects, given.scores, given.clusters.texts
+    at, suspects, scores, clusters = page.at, page.suspects, page.scores, page.clusters.texts
     title = options.get("title")
-    audit = pack_audit(suspects, given.codes, clusters, options.get("findings"))
+    audit = pack_audit(suspects, page.codes, clusters, options.get("findings"))
     return {
         "title": "Which assignments can be trusted?" if title is None else str(title),
         "threshold": at.threshold,
         "threshold_origin": _origin(at),
-        "verdict": verdict(at, given.wording)
+        "verdict": at.opening.render(page.wording)
         if suspects is None
         else audit_verdict(len(suspects), len(scores)),
         "structure": structure(at) if suspects is None else "audit",
         "quoted": [str(text) for text in options.get("quoted", ())],
         "chance": at.chance,
-        "above_chance": above_chance(at, scores, given.codes, len(clusters)),
+        "above_chance": above_chance(at, scores, page.codes, len(clusters)),
         "limits": {"weak": NO_STRUCTURE, "clear": WEAK_STRUCTURE},
         "score_shares": score_shares(scores, options.get("null_scores")),
-        "steps": next_steps(at, scores, given.codes, clusters, cards, audit),
+        "steps": next_steps(at, scores, page.codes, clusters, cards, audit),
         "audit": audit,
         "cards": cards,
-        "roles": count_roles(given.plan, given.columns, given.original),
+        "roles": count_roles(page),
     }
 
 
 def _clusters(
-    given: Material, examples: list[dict[str, list[int]]], options: PageOptions
+    page: Material, examples: list[dict[str, list[int]]], options: PageOptions
 ) -> dict[str, Any]:
     """Return names of the clusters, what sets each apart, its rival and rows to look at."""
-    codes, k, original = given.codes, len(given.clusters), given.original
-    moments = None if given.data is None else given.data.moments
-    plain = None if original is None else without_labels(original, codes, given.clusters.texts)
+    codes, k, original = page.codes, page.k, page.original
+    moments = None if page.data is None else page.data.moments
+    plain = None if original is None else without_labels(original, codes, page.clusters.texts)
     return {
-        "clusters": given.clusters.texts,
-        "names": given.clusters.rename(options.get("names")),
-        "unassigned": given.unassigned,
+        "clusters": page.clusters.texts,
+        "names": page.clusters.rename(options.get("names")),
+        "unassigned": page.unassigned,
         "examples": examples,
-        "rivals": nearest_rivals(given.others.get("rival"), codes, k),
-        "profiles": cluster_profiles(moments, given.columns, plain, codes, k),
+        "rivals": nearest_rivals(page.others.get("rival"), codes, k),
+        "profiles": cluster_profiles(moments, page.columns, plain, codes, k),
     }
 
 
-def _points(given: Material, options: PageOptions) -> dict[str, Any]:
+def _points(page: Material, options: PageOptions) -> dict[str, Any]:
     """Return what the page holds of each point, packed, and the questions about them."""
-    numbers, codes, k = given.numbers, given.codes, len(given.clusters)
+    numbers, codes, k = page.numbers, page.codes, page.k
     ids, labels = pack_index(numbers.index), pack_codes(codes, k)
     rows = {
         name: pack(numbers[name].to_numpy(), "f8" if name == "score" else "f4")
         for name in numbers.columns
     }
-    rows |= {name: pack_codes(other, k) for name, other in given.others.items()}
-    if given.suspects is not None:
-        rows["issue"] = pack(np.isin(np.arange(len(numbers)), given.suspects), "u1")
+    rows |= {name: pack_codes(other, k) for name, other in page.others.items()}
+    if page.suspects is not None:
+        rows["issue"] = pack(np.isin(np.arange(len(numbers)), page.suspects), "u1")
     return {
         "n": len(numbers),
-        "id_name": given.id_name,
+        "id_name": page.id_name,
         "ids": ids,
         "labels": labels,
         "rows": rows,
         "columns": [name for name in COLUMNS if name in rows or name in ("label", "reason")],
-        "drawn": None if given.drawn is None else pack(given.drawn, "u4"),
-        "votes": None
-        if given.votes is None
-        else pack_votes(given.votes[0][given.shown], given.votes[1], k),
-        "reasons": pack_reasons(numbers, codes),
-        "questions": pack_questions(given.questions, int((~np.isnan(given.scores)).sum())),
+        "drawn": None if page.drawn is None else pack(page.drawn, "u4"),
+        "votes": pack_votes(page),
+        "reasons": pack_reasons(page),
+        "questions": pack_questions(page.questions, int((~np.isnan(page.scores)).sum())),
         "row_numbers": pack_row_numbers(options.get("rows"), numbers.index),
-        "fingerprint": fingerprint([given.clusters.texts, ids, labels]),
+        "fingerprint": fingerprint([page.clusters.texts, ids, labels]),
     }
 
 
-def _examples(given: Material) -> list[dict[str, list[int]]]:
-    """Return rows that show what each cluster is."""
-    distances = None
-    if given.data is not None:
-        scaled = given.plan is not None and given.plan.scale != "none"
-        moments = given.data.moments
-        distances = center_distances(given.data.matrix, given.codes, moments, scaled=scaled)
-    return cluster_examples(distances, given.scores, given.codes, len(given.clusters), given.shown)
-
-
-def _own_columns(
-    given: Material, values: dict[str, Any] | None, cards: list[dict[str, Any]]
-) -> list[dict[str, Any]]:
-    """Return columns of the user's own table, packed; `values` are those of the data."""
-    if given.original is None:
-        return []
-    everywhere = [] if values is None or given.drawn is not None else values["columns"]
-    clustered = {*given.columns, *(card["name"] for card in cards if card["used"])}
-    return pack_original(given.original, given.unasked, everywhere, clustered)
-
-
 def _pictures(
-    given: Material, examples: list[dict[str, list[int]]], folder: str | Path | None
+    page: Material, examples: list[dict[str, list[int]]], folder: str | Path | None
 ) -> dict[str, Any] | None:
     """Return pictures of the rows that a person looks at; None if no column names any."""
-    if given.original is None:
+    if page.original is None:
         return None
     rows = [row for example in examples for part in example.values() for row in part]
-    suspects = () if given.suspects is None else given.suspects.tolist()
+    suspects = () if page.suspects is None else page.suspects.tolist()
     looked_at = np.array([*rows, *suspects], dtype=np.int64)
-    return pack_pictures(given.original, [*given.questions, looked_at], folder)
+    return pack_pictures(page.original, [*page.questions, looked_at], folder)
 
 
 def _origin(at: Cut) -> str:
@@ -336,10 +285,10 @@ def _left_out(original: pd.DataFrame | None, own: list[dict[str, Any]]) -> list[
     ]
 
 
-def _notes(view: View, drawn: Ints | None, shown: Ints, n: int) -> list[str]:
+def _notes(page: Material, view: View) -> list[str]:
     """Return notes on the plots for the reader."""
-    notes = [view.origin]
-    if drawn is not None:
+    notes, shown, n = [view.origin], page.shown, len(page.numbers)
+    if page.drawn is not None:
         notes.append(
             f"The plots and the table of points show {len(shown):,} of {n:,} points: the "
             f"{len(shown) // LOWEST:,} with the lowest scores, and a random sample of the others. "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -11,11 +10,12 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from clustertrust._errors import Wording, as_python
+from clustertrust._errors import Wording
 from clustertrust._types import Floats, Ints
 from clustertrust.report.details import choose_columns
+from clustertrust.report.material import Material
 from clustertrust.report.packing import pack
-from clustertrust.report.profiles import DISTINCT, Moments, is_categories
+from clustertrust.report.profiles import DISTINCT, is_categories
 from clustertrust.tables.column import ColumnPlan
 from clustertrust.tables.plan import TablePlan, in_words, override
 
@@ -54,24 +54,14 @@ class Bars:
     ends: tuple[str, ...] = ()
 
 
-def column_cards(
-    data: tuple[Any, list[str], Moments | None],
-    original: pd.DataFrame | None,
-    plan: tuple[TablePlan | None, Wording],
-    groups: tuple[Ints, int],
-    shown: Ints,
-) -> list[dict[str, Any]]:
-    """Return the cards, those to check first.
-
-    `data` are the values, the names of their columns and their moments, `groups` the code of each
-    point and the number of clusters, `shown` the points that are drawn.
-    """
-    matrix, names, moments = data
-    codes, k = groups
-    most = min(MOST_CARDS, max(1, MOST_CODES // max(1, len(shown))))
-    described = _described(*plan, names, original)
-    if moments is not None and len(names) > most:
-        kept = {names[j] for j in choose_columns(moments, codes, min(most, FEW_CARDS))}
+def column_cards(page: Material) -> list[dict[str, Any]]:
+    """Return the cards, those to check first."""
+    names = page.columns
+    most = min(MOST_CARDS, max(1, MOST_CODES // max(1, len(page.shown))))
+    described = _described(page)
+    if page.data is not None and len(names) > most:
+        few = choose_columns(page.data.moments, page.codes, min(most, FEW_CARDS))
+        kept = {names[j] for j in few}
         described = [
             (name, about)
             for name, about in described
@@ -79,33 +69,31 @@ def column_cards(
         ]
     cards = []
     for name, about in described[:most]:
-        bars = _bars_of(name, matrix, names, original)
+        bars = _bars_of(name, page)
         card = {"name": name, **about, "bars": None}
         if bars is not None and len(bars.texts) > 1:
-            card["bars"] = _pack(bars, codes, k, shown)
+            card["bars"] = _pack(bars, page)
         cards.append(card)
     return cards
 
 
-def count_roles(
-    plan: TablePlan | None, names: Sequence[str], original: pd.DataFrame | None
-) -> dict[str, int]:
+def count_roles(page: Material) -> dict[str, int]:
     """Return how many columns there are of each role, also those without a card."""
-    roles = [about["role"] for _, about in _described(plan, as_python, names, original)]
+    roles = [about["role"] for _, about in _described(page)]
     return {role: roles.count(role) for role in ROLES if role in roles}
 
 
-def _described(
-    plan: TablePlan | None, wording: Wording, clustered: Sequence[str], original: Any
-) -> list[tuple[str, dict[str, Any]]]:
+def _described(page: Material) -> list[tuple[str, dict[str, Any]]]:
     """Return name, role and words of each column, those to check first."""
+    plan, original = page.plan, page.original
     if plan is not None and original is not None:
-        said = [(column.name, _from_plan(column, plan, wording)) for column in plan.columns]
+        of_plan = ((column, _from_plan(column, plan, page.wording)) for column in plan.columns)
+        described = [(column.name, about) for column, about in of_plan]
     else:
-        said = [(name, _plain("clustered")) for name in clustered]
+        described = [(name, _plain("clustered")) for name in page.columns]
         others = [] if original is None else [str(name) for name in original.columns]
-        said += [(name, _plain("other")) for name in others if name not in clustered]
-    return sorted(said, key=lambda entry: ROLES.index(entry[1]["role"]))
+        described += [(name, _plain("other")) for name in others if name not in page.columns]
+    return sorted(described, key=lambda entry: ROLES.index(entry[1]["role"]))
 
 
 def _plain(role: str) -> dict[str, Any]:
@@ -137,24 +125,24 @@ def _from_plan(column: ColumnPlan, plan: TablePlan, wording: Wording) -> dict[st
     }
 
 
-def _bars_of(name: str, matrix: Any, names: list[str], original: Any) -> Bars | None:
+def _bars_of(name: str, page: Material) -> Bars | None:
     """Return a column cut into bars; None where it holds texts that do not repeat."""
     own = None
-    if original is not None:
-        position = next((j for j, own in enumerate(original.columns) if str(own) == name), None)
-        own = None if position is None else original.iloc[:, position]
+    if page.original is not None:
+        names = [str(one) for one in page.original.columns]
+        own = page.original.iloc[:, names.index(name)] if name in names else None
     if own is not None and is_categories(own):
         return category_bars(own)
-    if name in names:
-        column = matrix[:, [names.index(name)]]
+    if page.data is not None and name in page.columns:
+        column = page.data.matrix[:, [page.columns.index(name)]]
         values = column.toarray() if sparse.issparse(column) else np.asarray(column)
         return number_bars(values.ravel().astype(np.float64))
     if own is None:
         return None
     values = pd.to_numeric(own, errors="coerce").to_numpy(np.float64, na_value=np.nan)
-    known = int((own.notna() & (own.astype(str) != "")).sum())
+    n_present = int((own.notna() & (own.astype(str) != "")).sum())
     # A few entries such as "n/a" do not make it a column of text.
-    return number_bars(values) if np.isfinite(values).sum() > 0.8 * max(1, known) else None
+    return number_bars(values) if np.isfinite(values).sum() > 0.8 * max(1, n_present) else None
 
 
 def category_bars(column: pd.Series) -> Bars:
@@ -175,24 +163,24 @@ def number_bars(values: Floats) -> Bars | None:
     None without a value.
     """
     there = np.isfinite(values)
-    known = values[there]
-    if not known.size:
+    present = values[there]
+    if not present.size:
         return None
     codes = np.full(len(values), NOTHING, dtype=np.int64)
-    distinct = np.unique(known)
+    distinct = np.unique(present)
     if len(distinct) <= FEW_VALUES and (distinct == np.round(distinct)).all():
-        codes[there] = np.searchsorted(distinct, known)
+        codes[there] = np.searchsorted(distinct, present)
         texts = [f"{value:g}" for value in distinct]
         return Bars("numbers", texts, codes, (texts[0], texts[-1]))
-    edges = _round_edges(known)
-    codes[there] = np.clip(np.searchsorted(edges, known, side="right") - 1, 0, len(edges) - 2)
+    edges = _round_edges(present)
+    codes[there] = np.clip(np.searchsorted(edges, present, side="right") - 1, 0, len(edges) - 2)
     ends = [_short(value) for value in edges]
     texts = [f"{low} to {high}" for low, high in pairwise(ends)]
-    if known.min() < edges[0]:
+    if present.min() < edges[0]:
         texts[0] = f"below {ends[1]}"
-    if known.max() > edges[-1]:
+    if present.max() > edges[-1]:
         texts[-1] = f"{ends[-2]} and more"
-    return Bars("numbers", texts, codes, (_short(known.min(), 4), _short(known.max(), 4)))
+    return Bars("numbers", texts, codes, (_short(present.min(), 4), _short(present.max(), 4)))
 
 
 def _round_edges(known: Floats) -> Floats:
@@ -219,20 +207,20 @@ def _short(value: float, digits: int = 10) -> str:
     return str(np.format_float_positional(rounded, trim="-"))
 
 
-def _pack(bars: Bars, codes: Ints, k: int, shown: Ints) -> dict[str, Any]:
+def _pack(bars: Bars, page: Material) -> dict[str, Any]:
     """Pack a column: the bar of each drawn point, and all counts by cluster.
 
     `counts` is (k + 1, bars + 1): the last row is of points in no cluster, the last column of
     missing values.
     """
-    width = len(bars.texts) + 1
+    k, width = page.k, len(bars.texts) + 1
     place = np.where(bars.codes == NOTHING, width - 1, bars.codes)
-    cells = np.where(codes < 0, k, codes) * width + place
+    cells = np.where(page.codes < 0, k, page.codes) * width + place
     counts = np.bincount(cells, minlength=(k + 1) * width).reshape(k + 1, width)
     return {
         "kind": bars.kind,
         "texts": bars.texts,
         "ends": list(bars.ends),
         "counts": pack(counts, "u4"),
-        "codes": pack(bars.codes[shown], "u1"),
+        "codes": pack(bars.codes[page.shown], "u1"),
     }

@@ -150,8 +150,8 @@ def _evidence(choice: Choice, screen: str, width: int, height: int) -> str:
     parts.append(
         f'<text x="{middle}" y="{height - 6}" text-anchor="middle">number of clusters</text>'
     )
-    said = ", ".join(f"{k}: {p:.2f}" for k, p in zip(ks, choice.probability, strict=True))
-    chart = _svg(width, height, f"Probability of each number of clusters: {said}", parts)
+    listed = ", ".join(f"{k}: {p:.2f}" for k, p in zip(ks, choice.probability, strict=True))
+    chart = _svg(width, height, f"Probability of each number of clusters: {listed}", parts)
     return f'<div class="chart-of-evidence {screen}">{chart}</div>'
 
 
@@ -176,8 +176,8 @@ def _side_by_side(choice: Choice) -> str:
                 for left, top in at[colors == color]
             )
             dots.append(f'<g class="c{color}">{marks}</g>')
-        said = f"The data in {one.n_clusters} clusters"
-        picture = _svg(SIDE, SIDE, said, dots)
+        description = f"The data in {one.n_clusters} clusters"
+        picture = _svg(SIDE, SIDE, description, dots)
         caption = f"<b>{one.n_clusters} clusters</b> {html.escape(one.caption)}"
         figures.append(f"<figure>{picture}<figcaption>{caption}</figcaption></figure>")
     most = max(one.n_clusters for one in choice.candidates)

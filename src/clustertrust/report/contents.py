@@ -13,17 +13,24 @@ from sklearn.utils import check_array
 
 from clustertrust._errors import ParameterError
 from clustertrust._types import Floats, Ints
-from clustertrust._validation.arguments import check_floats, check_mapping, check_scores
+from clustertrust._validation.arguments import (
+    check_floats,
+    check_mapping,
+    check_names,
+    check_scores,
+)
 from clustertrust._validation.frames import check_columns, is_frame
 from clustertrust._validation.labels import check_label_vector
 from clustertrust._validation.points import MATRIX_OPTIONS
-from clustertrust._validation.rows import check_same_points
+from clustertrust._validation.rows import check_same_length, check_same_points
 from clustertrust.columns import COLUMNS
 
 Named = tuple[Ints, list[Hashable]]
 
 # Far above any share, silhouette or standard error
 LARGEST_NUMBER = 1e6
+# One in this many of the points drawn is there for its low score
+LOWEST = 10
 
 
 class ClusterNames:
@@ -44,13 +51,13 @@ class ClusterNames:
 
     def rename(self, names: Any) -> dict[str, str]:
         """Check names that a person gave to clusters; raise for clusters that are not there."""
-        given = {str(label): str(name) for label, name in check_mapping("names", names).items()}
-        lost = next((label for label in given if label not in self.texts), None)
+        texts = {str(label): str(name) for label, name in check_mapping("names", names).items()}
+        lost = next((label for label in texts if label not in self.texts), None)
         if lost is not None:
             raise ParameterError(
                 "names", lost, "is not a cluster", f"the clusters are {', '.join(self.texts[:20])}"
             )
-        return {label: name.strip() for label, name in given.items() if name.strip()}
+        return {label: name.strip() for label, name in texts.items() if name.strip()}
 
     def code(self, codes: Ints, names: list[Hashable]) -> Ints:
         """Return the codes into `names` as codes into these clusters; -1 stays -1."""
@@ -176,3 +183,42 @@ def read_data(X: Any, table: pd.DataFrame) -> tuple[Any, list[str]]:
     check_same_points("X", X if is_frame(X) else matrix, "table", table.index)
     names = X.columns if is_frame(X) else (f"column {j}" for j in range(matrix.shape[1]))
     return matrix, [str(name) for name in names]
+
+
+def check_original(original: Any, table: pd.DataFrame) -> None:
+    """Raise unless the user's own table is a frame of the same points."""
+    if original is None:
+        return
+    if not isinstance(original, pd.DataFrame):
+        raise TypeError(
+            f"original is a {type(original).__name__}; give a pandas DataFrame, one row per point."
+        )
+    check_same_length("original", original, "table", table)
+
+
+def check_unasked(unasked: Any, original: pd.DataFrame | None) -> list[str]:
+    """Return names of columns of the user's own table; raise if it has no such column."""
+    names = check_names("unasked", unasked, "columns")
+    have = [] if original is None else [str(name) for name in original.columns]
+    lost = [name for name in names if name not in have]
+    if lost:
+        raise ValueError(f"unasked={lost!r}: original has no such column; it has {have}.")
+    return names
+
+
+def sample(scores: Floats, most: int, also: Ints) -> Ints | None:
+    """Return sorted positions of at most `most` points to draw; None: draw all.
+
+    A tenth of them have the lowest scores, which readers look for; the others are random and show
+    where the clusters lie, and the points `also`, which the page asks about, are among them.
+    """
+    n = len(scores)
+    if n <= most:
+        return None
+    # NaN comes last: no score is not a low score
+    by_score = np.argsort(scores, kind="stable")
+    drawn = np.zeros(n, dtype=bool)
+    drawn[by_score[: most // LOWEST]] = drawn[also] = True
+    others, room = np.flatnonzero(~drawn), most - int(drawn.sum())
+    drawn[np.random.default_rng(0).choice(others, room, replace=False)] = True
+    return np.flatnonzero(drawn)

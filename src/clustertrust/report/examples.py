@@ -12,6 +12,7 @@ import pandas as pd
 from scipy import sparse
 
 from clustertrust._types import Floats, Ints
+from clustertrust.report.material import Material
 from clustertrust.report.profiles import Moments, is_categories
 
 # Rows of each kind, and clusters that have them
@@ -44,16 +45,18 @@ def center_distances(X: Any, codes: Ints, moments: Moments, *, scaled: bool) -> 
     return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
 
 
-def cluster_examples(
-    distances: Floats | None, scores: Floats, codes: Ints, k: int, shown: Ints
-) -> list[dict[str, list[int]]]:
-    """Return positions of typical, far and doubtful rows of each cluster, among those `shown`.
+def cluster_examples(page: Material) -> list[dict[str, list[int]]]:
+    """Return positions of typical, far and doubtful rows of each cluster, among those drawn.
 
-    Typical rows are nearest to the centre; without distances they have the highest scores.
+    Typical rows are nearest to the centre; without data they have the highest scores.
     """
+    distances, shown = None, page.shown
+    if page.data is not None:
+        scaled = page.plan is not None and page.plan.scale != "none"
+        distances = center_distances(page.data.matrix, page.codes, page.data.moments, scaled=scaled)
     examples = []
-    labels, of_shown = codes[shown], scores[shown]
-    for cluster in range(min(k, MOST_CLUSTERS)):
+    labels, of_shown = page.codes[shown], page.scores[shown]
+    for cluster in range(min(page.k, MOST_CLUSTERS)):
         rows = np.flatnonzero(labels == cluster)
         by_score = rows[np.argsort(of_shown[rows], kind="stable")]
         by_score = by_score[~np.isnan(of_shown[by_score])]
@@ -78,13 +81,13 @@ def cluster_examples(
 
 def nearest_rivals(rivals: Ints | None, codes: Ints, k: int) -> list[list[float] | None]:
     """Return for each cluster the rival of most of its points and its share; None: it has none."""
-    found: list[list[float] | None] = []
+    nearest: list[list[float] | None] = []
     for cluster in range(k):
         own = np.empty(0, dtype=np.int64) if rivals is None else rivals[codes == cluster]
         counts = np.bincount(own[own >= 0], minlength=k)
         most = int(counts.argmax()) if counts.size else 0
-        found.append([most, float(counts[most] / len(own))] if counts.any() else None)
-    return found
+        nearest.append([most, float(counts[most] / len(own))] if counts.any() else None)
+    return nearest
 
 
 def text_column(original: pd.DataFrame | None, packed: Collection[str]) -> str | None:

@@ -17,11 +17,13 @@ from clustertrust.reasons import Cut, check_threshold, cut
 from clustertrust.report.contents import (
     ClusterNames,
     Named,
+    check_original,
+    check_unasked,
     read_data,
     read_scores,
     read_votes,
+    sample,
 )
-from clustertrust.report.details import check_original, check_unasked, sample
 from clustertrust.report.profiles import Moments, moments_of
 from clustertrust.report.questions import question_order
 from clustertrust.report.suspects import suspected
@@ -104,6 +106,11 @@ class Material:
         return self.numbers["score"].to_numpy()
 
     @property
+    def k(self) -> int:
+        """Number of clusters."""
+        return len(self.clusters)
+
+    @property
     def columns(self) -> list[str]:
         """Names of the columns of the data."""
         return [] if self.data is None else self.data.columns
@@ -125,7 +132,7 @@ def gather(table: Any, X: Any, votes: Any, options: PageOptions) -> Material:
     points = read_scores(table)
     check_original(original, points.numbers)
     unasked = check_unasked(options.get("unasked", ()), original)
-    given = None if X is None else read_data(X, points.numbers)
+    data = None if X is None else read_data(X, points.numbers)
     shares, voted = (None, []) if votes is None else read_votes(votes, points.numbers)
     clusters, voted = _name_clusters([points.labels, *points.others.values()], voted)
     codes = clusters.code(*points.labels)
@@ -140,7 +147,7 @@ def gather(table: Any, X: Any, votes: Any, options: PageOptions) -> Material:
         id_name=points.id_name,
         unassigned=points.unassigned,
         votes=None if shares is None else (shares, clusters.code(np.arange(len(voted)), voted)),
-        data=None if given is None else Data(*given, moments_of(given[0], codes, len(clusters))),
+        data=None if data is None else Data(*data, moments_of(data[0], codes, len(clusters))),
         at=cut(scores, threshold, options.get("chance")),
         suspects=suspected(table, scores) if is_audit else None,
         questions=questions,

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from clustertrust._errors import Wording
 from clustertrust._types import Floats, Ints
 from clustertrust._validation.arguments import check_floats
 from clustertrust.reasons import NO_STRUCTURE, WEAK_STRUCTURE, Cut, above
@@ -27,11 +26,6 @@ def structure(at: Cut) -> str:
     if at.share <= NO_STRUCTURE:
         return "none"
     return "weak" if at.share <= WEAK_STRUCTURE else "clear"
-
-
-def verdict(at: Cut, wording: Wording) -> str:
-    """Return whether there is structure, in words."""
-    return at.opening.render(wording)
 
 
 def above_chance(at: Cut, scores: Floats, codes: Ints, k: int) -> list[float] | None:

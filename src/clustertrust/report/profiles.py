@@ -116,18 +116,24 @@ def cluster_profiles(
     """Return for each cluster the columns and categories that set it apart, the strongest first.
 
     `columns`: name, d, mean inside, mean outside. `categories`: column, category, share inside,
-    share outside; from the columns of text of `table`. Either may be missing.
+    share outside; from the columns of text of `table`. Either may be missing. A column that is in
+    both, such as yes and no that are clustered as 1 and 0, is among the categories.
     """
+    columns = pd.DataFrame() if table is None else table
+    is_text = [is_categories(columns.iloc[:, j]) for j in range(columns.shape[1])]
+    categories = columns.loc[:, is_text]
+    texts = {str(name) for name in categories}
     return {
-        "columns": [[] for _ in range(k)] if moments is None else _by_column(moments, names),
-        "categories": [[] for _ in range(k)] if table is None else _by_category(table, codes, k),
+        "columns": [[] for _ in range(k)] if moments is None else _by_column(moments, names, texts),
+        "categories": _by_category(categories, codes, k),
     }
 
 
-def _by_column(moments: Moments, names: list[str]) -> list[Any]:
+def _by_column(moments: Moments, names: list[str], left_out: set[str]) -> list[Any]:
     listed = []
+    is_listed = np.array([name not in left_out for name in names], dtype=bool)
     for effect, inside, outside in zip(*effect_sizes(moments), strict=True):
-        strength = np.nan_to_num(np.abs(effect))
+        strength = np.where(is_listed, np.nan_to_num(np.abs(effect)), 0.0)
         order = np.argsort(-strength, kind="stable")[:MOST_COLUMNS]
         listed.append(
             [
@@ -142,10 +148,7 @@ def _by_column(moments: Moments, names: list[str]) -> list[Any]:
 def _by_category(table: pd.DataFrame, codes: Ints, k: int) -> list[Any]:
     by_cluster: list[list[Any]] = [[] for _ in range(k)]
     for j, name in enumerate(table.columns):
-        column = table.iloc[:, j]
-        if not is_categories(column):
-            continue
-        names, inside, outside = share_differences(column, codes, k)
+        names, inside, outside = share_differences(table.iloc[:, j], codes, k)
         for cluster, category in np.argwhere(np.abs(inside - outside) >= SMALLEST_DIFFERENCE):
             shares = float(inside[cluster, category]), float(outside[cluster, category])
             by_cluster[cluster].append([str(name), names[category], *shares])

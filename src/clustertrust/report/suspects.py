@@ -30,20 +30,20 @@ def pack_audit(
     `findings` are what `Audit.findings` gives: how many labels look wrong, verdicts by name of the
     cluster, and the clusters to doubt.
     """
-    said = check_mapping("findings", findings)
-    if rows is None and not said:
+    of_audit = check_mapping("findings", findings)
+    if rows is None and not of_audit:
         return None
-    verdicts = {str(name): str(text) for name, text in said.get("verdicts", {}).items()}
+    verdicts = {str(name): str(text) for name, text in of_audit.get("verdicts", {}).items()}
     at = np.empty(0, dtype=np.int64) if rows is None else rows
     issues = np.bincount(codes[at][codes[at] >= 0], minlength=len(clusters))
     sizes = np.bincount(codes[codes >= 0], minlength=len(clusters))
     return {
         "rows": at.tolist(),
-        "found": str(said.get("wrong_labels", "")),
+        "found": str(of_audit.get("wrong_labels", "")),
         "verdicts": [
             [name, int(sizes[j]), int(issues[j]), verdicts.get(name, "")]
             for j, name in enumerate(clusters)
             if sizes[j]
         ],
-        "doubtful": [str(name) for name in said.get("doubtful", ())],
+        "doubtful": [str(name) for name in of_audit.get("doubtful", ())],
     }

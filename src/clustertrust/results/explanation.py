@@ -175,7 +175,7 @@ class Explanation:
         """Return the components of the score, one line each."""
         placed = [
             f"Geometry {self.geometry:.3f}: silhouette {self.silhouette_mean:.3f} on average over "
-            f"the runs, less its spread of {self.silhouette_std:.3f}.",
+            f"the runs, less its spread of {self.silhouette_std:.3f}."
         ]
         if self.agreement == "given":
             own = f"silhouette {self.silhouette_mean:.3f} among the given clusters"
@@ -208,7 +208,7 @@ class Explanation:
         share = f"{self.second_opinions:.0%} of the runs of other methods put it there"
         if self.second_choice in (None, self.label):
             return f"{share}."
-        return f"{share}; most put it into {self.second_choice}."
+        return f"{share}; more put it into {self.second_choice}."
 
     def _between(self) -> str:
         """Return how a boundary arises: by votes that are divided, or by distances alone."""

@@ -53,8 +53,8 @@ class Confidence(Record):
     geometry : (n,) S̃, mean minus spread of its silhouette over the runs
     silhouette_mean, silhouette_std : (n,) of its silhouettes over the runs
     standard_errors : (n,) standard error of `scores` over other runs: the jackknife, and an
-        allowance for solutions that no run has found yet; 0 only where the score is 0 and other
-        runs would rarely raise it
+        allowance for solutions that no run has found yet, and for other second opinions; 0 only
+        where stability or geometry is 0 and other runs would rarely raise it
     persistence : (n,) share of its posterior that the label keeps when each cluster may take its
         own spread and shape; None if the score does not use it
     second_opinions : (n,) share of the runs of other methods that give the same label, likewise

@@ -74,10 +74,11 @@ def fit_components(X: Any, labels: Ints, scoring: Scoring, seed: int | None = 0)
     with one_blas_thread:
         refinement = refine(X, labels) if "persistence" in used else None
         if "second_opinions" in used:
+            params = scoring.fusion.get_params(deep=False)
             opinions = gather_opinions(
                 X,
                 labels,
-                **scoring.fusion.get_params(deep=False),
+                **{name: params[name] for name in ("methods", "n_runs") if name in params},
                 metric=scoring.geometry.used_metric,
                 seed=seed or 0,
                 n_jobs=scoring.compute.n_jobs,

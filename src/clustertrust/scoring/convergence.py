@@ -20,7 +20,7 @@ from clustertrust.geometry.component import NORMALIZATIONS
 from clustertrust.geometry.measuring import measure
 from clustertrust.scoring.components import fused_parts
 from clustertrust.scoring.jackknife import unseen_errors
-from clustertrust.scoring.model import Silhouettes, match_ensemble
+from clustertrust.scoring.model import Model, Silhouettes, match_ensemble
 from clustertrust.scoring.settings import Scoring, Settings
 
 # A batch adds half of the runs so far, up to a limit: each costs a pass over the distances.
@@ -73,15 +73,16 @@ def largest_move(moves: Floats) -> float:
     return float(np.quantile(finite, MOST_POINTS)) if finite.size else np.inf
 
 
-def _jackknife_alone(scored: Mapping[str, Any], runs: Ints, scoring: Scoring) -> Floats:
-    """Return standard errors without the part of runs not seen yet.
+def _jackknife_alone(scored: Mapping[str, Any], runs: Ints, model: Model) -> Floats:
+    """Return standard errors without the parts of runs not seen yet and of second opinions.
 
-    That part is a share of the score, the same for all points: it moves their level, not their
-    order. Where clusters are clear it is above any share of the spread of the scores.
+    The first is a share of the score, the same for all points: it moves their level, not their
+    order. Where clusters are clear it is above any share of the spread of the scores. The other
+    stays the same with more runs.
     """
-    parts = fused_parts(scored)
-    unseen = unseen_errors(scored["stability"], scored["geometry"], runs, scoring, parts)
-    squares: Floats = scored["standard_errors"] ** 2 - unseen**2
+    c, g, parts = scored["stability"], scored["geometry"], fused_parts(scored)
+    unseen = unseen_errors(c, g, runs, model.scoring, parts)
+    squares: Floats = scored["standard_errors"] ** 2 - unseen**2 - model.opinion_errors(scored) ** 2
     return np.sqrt(np.maximum(squares, 0.0))
 
 
@@ -125,7 +126,7 @@ def build_until_converged(X: Any, settings: Settings) -> tuple[Ensemble, Silhoue
             model = match_ensemble(ensemble, scoring).with_components(X)
             scored = model.training_fields(X, (s, nearest), quiet=True)
             counted = scoring.count_runs(ensemble.labels)
-            seen = _jackknife_alone(scored, counted, scoring)
+            seen = _jackknife_alone(scored, counted, model)
             error = relative_error(scored["scores"], seen)
             width = largest_move(np.maximum(SURE * seen, unseen_moves(scored, counted, scoring)))
             if (error <= CONVERGED and width <= WITHIN) or tried >= MOST_RUNS:

@@ -1,4 +1,6 @@
-"""How far the score would move with other runs: the jackknife, and runs of a kind not seen yet."""
+"""How far the score would move with other runs: the jackknife, runs of a kind not seen yet, and
+other second opinions.
+"""
 
 from __future__ import annotations
 
@@ -45,6 +47,21 @@ def unseen_errors(
     """
     left = 1.0 - 2.0 * unseen_share(runs)
     return np.abs(scoring.fusion(c, g, *parts) - scoring.fusion(left * c, left * g, *parts))
+
+
+def opinion_errors(
+    c: Floats, g: Floats, parts: tuple[Floats, ...], n_opinions: int, scoring: Scoring
+) -> Floats:
+    """|f(…, m) - f(…, m ± e)|, m the share of T second opinions, the last of the parts.
+
+    e is the standard deviation of what the share may be: by the rule of succession it has a beta
+    distribution with mean (mT + 1) / (T + 2). The share moves by e towards 1/2, as its mean does.
+    """
+    *fixed, share = parts
+    mean = (share * n_opinions + 1.0) / (n_opinions + 2.0)
+    e = np.sqrt(mean * (1.0 - mean) / (n_opinions + 3.0))
+    moved = np.where(share > 0.5, share - e, share + e)
+    return np.abs(scoring.fusion(c, g, *parts) - scoring.fusion(c, g, *fixed, moved))
 
 
 def jackknife(

@@ -31,7 +31,7 @@ from clustertrust.scoring.components import (
     fused_parts,
     used_components,
 )
-from clustertrust.scoring.jackknife import function_of_two
+from clustertrust.scoring.jackknife import function_of_two, opinion_errors
 from clustertrust.scoring.on_gpu import component, rows_of, score_on_gpu
 from clustertrust.scoring.points import PointScores
 from clustertrust.scoring.settings import Scoring
@@ -272,12 +272,12 @@ class Model:
         scores = PointScores(of, by_cell, votes, scoring, fused, self.reference, self._far_rivals)
         if known is None:
             each_silhouettes(self._measured, scores.take, own, points, training=training)
-            return parts | scores.fields()
+            return self._allow_for_opinions(parts | scores.fields())
         s, nearest = known
         # A fusion of somebody else may count on NumPy's arrays.
         if not (is_on_gpu(s) and function_of_two(scoring)):
             hand_out((to_host(s), to_host(nearest)), scores.take, scoring.compute.threads)
-            return parts | scores.fields()
+            return self._allow_for_opinions(parts | scores.fields())
         of_votes = {
             "stability": by_cell.c[of],
             "labels": votes.labels[of],
@@ -285,7 +285,23 @@ class Model:
             "votes": rows_of(votes.votes, of, scoring.compute.threads),
             "rival": self._rivals(votes, of, nearest),
         }
-        return parts | score_on_gpu(of, by_cell, s, scoring, fused) | of_votes
+        scored = score_on_gpu(of, by_cell, s, scoring, fused)
+        return self._allow_for_opinions(parts | scored | of_votes)
+
+    def _allow_for_opinions(self, fields: Arrays) -> Arrays:
+        """Return the fields with the errors of second opinions among the standard errors."""
+        if self.components.opinions is None:
+            return fields
+        errors = np.hypot(fields["standard_errors"], self.opinion_errors(fields))
+        return fields | {"standard_errors": errors}
+
+    def opinion_errors(self, fields: Mapping[str, Any]) -> Any:
+        """Return how far these scores may move with other second opinions, (n,) or 0."""
+        opinions = self.components.opinions
+        if opinions is None or not opinions.names:
+            return 0.0
+        c, g, parts = fields["stability"], fields["geometry"], fused_parts(fields)
+        return opinion_errors(c, g, parts, len(opinions.names), self.scoring)
 
     def _of_cells(self, rows: Ints) -> tuple[Stability, Votes]:
         """Return the stability of rows of clusters and the votes on them, many in parts."""

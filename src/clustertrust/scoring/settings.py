@@ -19,6 +19,7 @@ from clustertrust.geometry.auto import Auto
 from clustertrust.geometry.base import Compute, Geometry
 from clustertrust.geometry.component import NORMALIZATIONS
 from clustertrust.geometry.measuring import as_geometry
+from clustertrust.opinions import check_methods
 from clustertrust.persistence import check_dense
 from clustertrust.stability import AGREEMENTS, UNASSIGNED
 
@@ -48,12 +49,13 @@ class Scoring:
         check_choice("unassigned", scoring.unassigned, UNASSIGNED)
         check_choice("consensus", scoring.consensus, CONSENSUS)
         check_device(params.get("device", "auto"))
-        return replace(
-            scoring,
-            fusion=as_fusion(params.get("fusion", "harmonic")),
-            geometry=as_geometry(params.get("geometry", "auto"), params.get("metric", "euclidean")),
-            compute=Compute(params.get("n_jobs")),
-        )
+        fusion = as_fusion(params.get("fusion", "harmonic"))
+        geometry = as_geometry(params.get("geometry", "auto"), params.get("metric", "euclidean"))
+        methods = getattr(fusion, "methods", None)
+        if fusion.uses_opinions and methods is not None:
+            check_methods(methods, geometry.used_metric)
+        compute = Compute(params.get("n_jobs"))
+        return replace(scoring, fusion=fusion, geometry=geometry, compute=compute)
 
     @property
     def uses_persistence(self) -> bool:

@@ -30,12 +30,7 @@ from clustertrust.scoring.model import Model
 from clustertrust.scoring.settings import Scoring
 from clustertrust.streaming.passes import BlockReader
 from clustertrust.streaming.scorers import BlockScorer, PairScorer, scorer_on
-from clustertrust.streaming.stream import (
-    build_stream,
-    check_streaming,
-    model_of,
-    sum_up,
-)
+from clustertrust.streaming.stream import build_stream, check_streaming, model_of, sum_up
 from clustertrust.totals import Totals, sum_in_pairs
 
 # Results that are on their way to this process.

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import joblib
 import numpy as np
 
+from clustertrust._caught import collected_warnings
 from clustertrust._parallel import count_threads, stop
 from clustertrust._progress import progress
 from clustertrust._types import Array, Floats, Ints, Result
@@ -136,14 +137,16 @@ class Surrogates:
         parts = [jobs[low : low + size] for low in range(0, len(jobs), size)]
 
         def attempt(part: list[tuple[str, int]]) -> list[Result] | Exception:
-            try:
-                made = []
-                for name, b in part:
-                    rng = seeded(self.entropy, keys[name], b)
-                    made.append((self.draws[name](rng).astype(self.X.dtype, copy=False), rng))
-                return work(made)
-            except Exception as error:
-                return error
+            # Warnings would be about data that nobody has seen.
+            with collected_warnings:
+                try:
+                    made = []
+                    for name, b in part:
+                        rng = seeded(self.entropy, keys[name], b)
+                        made.append((self.draws[name](rng).astype(self.X.dtype, copy=False), rng))
+                    return work(made)
+                except Exception as error:
+                    return error
 
         parallel = joblib.Parallel(n_jobs=threads, prefer="threads", return_as="generator")
         results = parallel(joblib.delayed(attempt)(part) for part in parts)

@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 from clustertrust._types import Bools
 from clustertrust._validation.arguments import check_choice, warn_user
 from clustertrust.tables.stored import check_keys
-from clustertrust.tables.values import as_numbers, is_number, is_real, known_texts, listed, mapped
+from clustertrust.tables.values import (
+    as_numbers,
+    is_number,
+    is_real,
+    known_texts,
+    listed,
+    mapped,
+    without_unit,
+)
 
 if TYPE_CHECKING:
     from clustertrust.tables.plan import TablePlan
@@ -37,6 +45,7 @@ class ColumnPlan:
     levels : of a category its values, of a boolean the texts for no and yes
     missing : numbers that stand for a missing value
     decimal : mark before its decimals where that is not the table's
+    unit : what is written behind its numbers
     numeric : whether it could be used as a number
     n_missing : how many values are missing in the table that was looked at
     user_decided : whether the user decided it
@@ -52,6 +61,7 @@ class ColumnPlan:
     levels: tuple[str, ...] = ()
     missing: tuple[float, ...] = ()
     decimal: str = ""
+    unit: str = ""
     numeric: bool = False
     n_missing: int = 0
     user_decided: bool = False
@@ -102,7 +112,7 @@ def numbers_of(series: pd.Series, column: ColumnPlan, number_format: Any) -> NDA
         single = series.dtype == np.float32
         values = series.to_numpy(np.float32 if single else np.float64, na_value=np.nan)
     else:
-        texts = known_texts(series, number_format.na)
+        texts = without_unit(known_texts(series, number_format.na), column.unit)
         values = as_numbers(
             texts, column.decimal or number_format.decimal, number_format.thousands
         ).to_numpy(np.float64)
@@ -115,9 +125,11 @@ def numbers_of(series: pd.Series, column: ColumnPlan, number_format: Any) -> NDA
 
 def warn_of_unread(series: pd.Series, column: ColumnPlan, number_format: Any) -> None:
     """Warn of texts that a column of numbers cannot read: they would pass for missing values."""
-    texts = known_texts(series, number_format.na)
     read = numbers_of(series, replace(column, missing=()), replace(number_format, na=None))
-    unread = texts[np.isnan(read)].dropna()
+    absent = np.isnan(read)
+    if not absent.any():
+        return
+    unread = known_texts(series[absent], number_format.na).dropna()
     if unread.empty:
         return
     no_yes = " and ".join(map(repr, column.levels))

@@ -45,7 +45,19 @@ TIMESTAMPS = ((946_684_800, 2_100_000_000), (946_684_800_000, 2_100_000_000_000)
 YEARS = ((1500, 2100), (40, 99))
 FEWEST_YEARS = 5
 # First and last of hours, minutes, days, weeks, and days of a year.
-CALENDARS = ((0, 23), (1, 24), (0, 59), (1, 31), (1, 52), (1, 53), (1, 365), (1, 366))
+CALENDARS = (
+    (0, 6),
+    (1, 7),
+    (1, 12),
+    (0, 23),
+    (1, 24),
+    (0, 59),
+    (1, 31),
+    (1, 52),
+    (1, 53),
+    (1, 365),
+    (1, 366),
+)
 # In seconds.
 NOON = 43_200
 # Correlation of how often a value occurs with how often the next one does, of amounts.
@@ -76,10 +88,12 @@ class Seen:
     ----------
     plan : what is done with it
     numbers : its numbers that are not missing; empty for categories
+    is_amount : whether they are written as amounts are, such as $1,200 or 5 %
     """
 
     plan: ColumnPlan
     numbers: Floats
+    is_amount: bool = False
 
     @cached_property
     def words(self) -> list[str]:
@@ -93,8 +107,8 @@ class Seen:
 
     @cached_property
     def is_whole(self) -> bool:
-        """Whether it holds integers."""
-        return len(self.numbers) > 0 and are_whole(self.numbers)
+        """Whether it holds integers, which may be codes."""
+        return not self.is_amount and len(self.numbers) > 0 and are_whole(self.numbers)
 
     @cached_property
     def distinct(self) -> Floats:

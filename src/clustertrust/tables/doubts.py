@@ -18,6 +18,7 @@ from clustertrust._types import Floats
 from clustertrust.tables.column import ColumnPlan, numbers_of
 from clustertrust.tables.column_doubts import (
     ANSWER,
+    CALENDAR,
     CODES,
     COUNT,
     ID,
@@ -35,7 +36,7 @@ from clustertrust.tables.plan import TablePlan
 from clustertrust.tables.relations import relations
 from clustertrust.tables.repeats import repeated
 from clustertrust.tables.units import MANY, shared_unit
-from clustertrust.tables.values import ENOUGH
+from clustertrust.tables.values import ENOUGH, are_amounts, is_real, known_texts
 from clustertrust.tables.words import (
     ANSWERS_ALONE,
     DATES,
@@ -48,6 +49,8 @@ from clustertrust.tables.words import (
     is_event,
 )
 
+# What few integers may be, if not marks on a scale.
+OF_MARKS = (CODES, IN_A_ROW, CALENDAR)
 # Wider tables hold many columns of one kind, such as genes.
 MOST_COLUMNS = 1000
 # Columns of a table of frequencies.
@@ -89,10 +92,10 @@ def with_doubts(plan: TablePlan, frame: pd.DataFrame) -> TablePlan:
     coded = _many_codes(seen)
     in_one_unit = shared_unit(numbers, columns.numbers)
     doubts = coded | ({} if in_one_unit else _unrelated(seen, plan, together)) | doubts
-    if in_one_unit and not _are_kinds(seen, coded):
-        doubts = {name: doubt for name, doubt in doubts.items() if doubt not in (CODES, IN_A_ROW)}
     marks = _on_one_scale(seen)
-    doubts = {n: doubt for n, doubt in doubts.items() if n not in marks or doubt != CODES}
+    if in_one_unit and not _are_kinds(seen, coded):
+        marks = {*seen}
+    doubts = {n: doubt for n, doubt in doubts.items() if n not in marks or doubt not in OF_MARKS}
     named = any(column.use == "id" and column.reason not in COUNTING for column in plan.columns)
     if named or len(plan.used) > MOST_COUNTED:
         # Then a row is one case.
@@ -107,11 +110,13 @@ def _doubted(column: ColumnPlan, doubt: Doubt | None) -> ColumnPlan:
 
 
 def _seen(column: ColumnPlan, frame: pd.DataFrame, number_format: Any) -> Seen:
-    values = np.empty(0)
-    if column.use == "number":
-        numbers = numbers_of(frame[column.name], column, number_format)
-        values = numbers[np.isfinite(numbers)].astype(np.float64, copy=False)
-    return Seen(column, values)
+    if column.use != "number":
+        return Seen(column, np.empty(0))
+    series = frame[column.name]
+    numbers = numbers_of(series, column, number_format)
+    values = numbers[np.isfinite(numbers)].astype(np.float64, copy=False)
+    is_text = not (is_real(series) or column.kind == "boolean")
+    return Seen(column, values, is_text and are_amounts(known_texts(series, number_format.na)))
 
 
 # Rules about the table
@@ -155,8 +160,9 @@ def _answer(
     most do; so the only column of words at the last place.
     """
     values = {name: frame[name].nunique() for name in seen}
-    last = plan.used[-1].name
-    ends = {last, plan.used[0].name}
+    placed = [c.name for c in plan.columns if c.kind not in ("id", "constant", "empty")]
+    last = placed[-1]
+    ends = {last, placed[0]}
     answers = [n for n in seen if _is_named_as_answer(seen[n], values[n], n in ends)]
     answers += _beside_one_unit(seen, plan, frame)
     words = [column.name for column in plan.used if column.levels and column.name in seen]
@@ -234,8 +240,17 @@ def _many_codes(seen: dict[str, Seen]) -> dict[str, Doubt]:
     """Doubt few integers in most columns of a table, such as alleles."""
     numbers = [column for column in seen.values() if len(column.distinct) > 2]
     coded = [column.plan.name for column in numbers if column.has_few and not column.is_ordered]
+    counts = [name for name in coded if _are_counts(seen[name])]
+    if len(counts) > len(coded) / 2:  # as of species or events
+        coded = [name for name in coded if name not in counts]
     are_most = len(coded) >= max(MANY, len(numbers) / 2)
     return dict.fromkeys(coded, CODES) if are_most else {}
+
+
+def _are_counts(column: Seen) -> bool:
+    """Return whether integers from 0 on are counts, of which none is rarer than those around it."""
+    from_0 = column.distinct[0] == 0 and len(column.distinct) >= FEWEST_MARKS
+    return bool(from_0 and column.is_smooth and not has_valley(column.counts))
 
 
 def _are_kinds(seen: dict[str, Seen], coded: Iterable[str]) -> bool:

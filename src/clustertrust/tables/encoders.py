@@ -33,6 +33,11 @@ def encoded_by(fitted: tuple[Any, str], frame: pd.DataFrame, name: str) -> Float
     return np.asarray(values, dtype=np.float64).reshape(len(frame), -1)
 
 
+def _has_words(column: pd.Series) -> bool:
+    """Return whether most texts of a column have three words or more."""
+    return bool((column.dropna().map(str).str.count(r"\S+") >= 3).mean() > 0.5)
+
+
 def fit_encoders(
     plan: TablePlan, frame: pd.DataFrame, *, text: Any, dates: Any
 ) -> tuple[TablePlan, dict[str, Any]]:
@@ -40,12 +45,17 @@ def fit_encoders(
     encoders: dict[str, Any] = {}
     columns = list(plan.columns)
     for j, column in enumerate(plan.columns):
-        encoder = {"text": text, "date": dates}.get(column.kind)
-        if encoder is None or column.use != "ignored" or column.user_decided or column.numeric:
+        if column.use not in ("ignored", "id") or column.user_decided or column.numeric:
+            continue
+        # Comments that all differ look like names of rows.
+        is_text = column.kind == "id" and _has_words(frame[column.name])
+        kind = "text" if is_text else column.kind
+        encoder = {"text": text, "date": dates}.get(kind)
+        if encoder is None:
             continue
         made = clone(encoder)
-        made.fit(input_of(made, frame, column.name, column.kind))
-        encoders[column.name] = (made, column.kind)
+        made.fit(input_of(made, frame, column.name, kind))
+        encoders[column.name] = (made, kind)
         width = encoded_by(encoders[column.name], frame.head(1), column.name).shape[1]
         names = tuple(f"{column.name}_{position}" for position in range(width))
         reason = f"by {type(encoder).__name__}"

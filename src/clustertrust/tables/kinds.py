@@ -26,6 +26,8 @@ from clustertrust.tables.values import (
     known_texts,
     sentinels_in,
     truth_of,
+    unit_of,
+    without_unit,
     words_of,
 )
 from clustertrust.tables.words import (
@@ -51,6 +53,8 @@ GROUPED = 0.85
 FREE = 0.5
 # Share of the texts of a column that are numbers, for it to be one of numbers.
 AS_NUMBERS = 0.9
+# Different texts beside many numbers that stand for a missing value.
+FEW_WORDS = 2
 # Share of limits such as <0.5 among them; more are groups.
 MOST_LIMITS = 0.5
 
@@ -164,9 +168,11 @@ def _truth(column: pd.Series, number_format: NumberFormat) -> ColumnPlan:
     return plan
 
 
-def _number(source: Source, number_format: NumberFormat) -> ColumnPlan:
-    """Return a column of numbers, or of texts that are numbers."""
-    plan = ColumnPlan(source.name, "number", "number", numeric=True, decimal=number_format.decimal)
+def _number(source: Source, number_format: NumberFormat, unit: str = "") -> ColumnPlan:
+    """Return a column of numbers, or of texts that are numbers, each with a unit or none."""
+    plan = ColumnPlan(
+        source.name, "number", "number", numeric=True, decimal=number_format.decimal, unit=unit
+    )
     values = numbers_of(source.column, plan, number_format)
     sentinels = tuple(sentinels_in(values)) if number_format.na != () else ()
     named = _missing_in(plan.name, number_format.na or ())
@@ -254,10 +260,17 @@ def _text(source: Source, number_format: NumberFormat) -> ColumnPlan:
         return replace(plan, kind="date", reason="dates or times")
     given = number_format.decimal
     decimal = given if number_format.is_given else decimal_of(different) or given
-    are_numbers = as_numbers(there, decimal, number_format.thousands).notna()
+    numbers, unit = as_numbers(there, decimal, number_format.thousands), ""
+    if numbers.notna().mean() < AS_NUMBERS:
+        unit = unit_of(different)
+        numbers = as_numbers(without_unit(there, unit), decimal, number_format.thousands)
+    are_numbers = numbers.notna()
     has_limit = there.str.startswith(LIMITS)
-    if are_numbers.mean() >= AS_NUMBERS and has_limit.mean() <= MOST_LIMITS:
-        plan = _number(source, replace(number_format, decimal=decimal))
+    # One word among many numbers stands for a missing value.
+    is_marked = numbers.nunique() > FEW_IDS and there[~are_numbers].nunique() <= FEW_WORDS
+    least = 0.5 if is_marked else AS_NUMBERS
+    if are_numbers.mean() >= least and has_limit.mean() <= MOST_LIMITS:
+        plan = _number(source, replace(number_format, decimal=decimal), unit)
         limits, others = there[has_limit], there[~are_numbers]
         if len(others) and others.str.fullmatch(CODE).mean() > 0.5:
             reason = f"some of its numbers have letters, such as {others.iloc[0]!r}, as codes do"
@@ -278,6 +291,8 @@ def _text(source: Source, number_format: NumberFormat) -> ColumnPlan:
 def _with_notes(plan: ColumnPlan, limits: pd.Series, others: pd.Series) -> ColumnPlan:
     """Return a column of numbers with notes on texts in it: limits such as <0.5, and others."""
     notes = [plan.reason]
+    if plan.unit:
+        notes.append(f"{plan.unit!r} behind its numbers is left out")
     if len(limits):
         notes.append(f"{limits.iloc[0]!r} and the like are taken as the number after it")
     if len(others):

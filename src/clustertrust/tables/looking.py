@@ -25,6 +25,7 @@ from clustertrust.tables.rows import DRAWN, HEAD, LookedAt, odd_rows
 from clustertrust.tables.siblings import treated_alike
 from clustertrust.tables.units import with_scale
 from clustertrust.tables.values import (
+    as_scalars,
     decimal_of,
     is_number,
     known_texts,
@@ -94,6 +95,8 @@ def look_at(
         is_given=choices.decimal is not None,
     )
     frame = frame.set_axis(names, axis=1)
+    if any(kind.kind == "O" for kind in frame.dtypes):
+        frame = frame.apply(as_scalars)
     rows = odd_rows(frame, number_format)
     if rows:
         is_point = ~np.isin(np.arange(len(frame)), [row for row, _ in rows])
@@ -277,10 +280,10 @@ def _problems(
             problems.append(Problem(Message(f"{{use=}}{literal(problem)}", {"use": column.name})))
     if problems:
         return problems
-    if not plan.used and len(names) == 1 and " " in names[0].strip():
+    if not plan.used and len(names) == 1 and set(" ,;\t|") & set(names[0].strip()):
         text = Message(
-            "If it has several, put commas or tabs between them, and quotes around values that "
-            "hold blanks."
+            "If it has several, put commas or tabs between them, or name what separates them with "
+            "{separator}; put quotes around values that hold it."
         )
         return [Problem(text.after(f"The table was read as one column, {names[0]!r}. "))]
     if not plan.used:
@@ -352,11 +355,9 @@ def _copies(frame: pd.DataFrame) -> list[str]:
     """
     if frame.shape[1] > WIDE:
         return []
-    # Lists cannot be compared as they are.
-    rows = frame.map(str) if any(map(pd.api.types.is_object_dtype, frame.dtypes)) else frame
-    is_copy = rows.duplicated()
+    is_copy = frame.duplicated()
     count = int(is_copy.sum())
-    others = rows[~is_copy]
+    others = frame[~is_copy]
     if count < max(1, COPIES * len(frame)) or others.nunique().max() <= len(others) / 2:
         return []
     repeat = "repeats" if count == 1 else "repeat"

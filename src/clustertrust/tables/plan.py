@@ -31,7 +31,7 @@ ENCODINGS = ("auto", "onehot", "drop", "match")
 MISSING_RULES = ("auto", "mean", "drop", "skip")
 MISSING_VALUES = f"{LEFT_OUT}missing values"
 # Why a person should check a column that may be what clusters are compared with.
-KNOWN_ANSWER = "possibly the known answer, and used like the others"
+KNOWN_ANSWER = "possibly the known answer, yet clustered like the others"
 # A parameter in a reason, such as (scale='none' keeps them).
 _OPTION = re.compile(r"\((na|scale)=(\[.*?\]|'.*?') (?=keeps|makes|scales)")
 # Columns that a notebook lists, and its words for what is done with them

@@ -345,7 +345,9 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         names = [one.name for one in fields(ColumnChoices)]
         values: dict[str, Any] = {name: getattr(self, name) for name in names}
         for name in ("use", "drop", "keep", "category", "na"):
-            values[name] = None if values[name] is None else tuple(values[name])
+            given = values[name]
+            several = (given,) if isinstance(given, str) else given
+            values[name] = None if several is None else tuple(several)
         return ColumnChoices(**values)
 
     # Measures

@@ -17,6 +17,8 @@ from clustertrust.tables.values import as_numbers, known_texts
 
 # Rows at the start, rows drawn from the others, and rows at the end, where totals stand.
 HEAD, DRAWN, TAIL = 5000, 5000, 3
+# Rows below the names that may belong to them.
+MOST_HEAD = 3
 # What the reasons of rows that are not clustered begin with.
 LEFT_OUT = "left out: "
 
@@ -141,9 +143,10 @@ TOTALS |= {"summe", "gesamt", "insgesamt", "mittelwert", "durchschnitt"}
 def odd_rows(frame: pd.DataFrame, number_format: Any) -> list[tuple[int, str]]:
     """Return positions and reasons of rows that are not points: units first, totals last."""
     text = [j for j, kind in enumerate(frame.dtypes) if not pd.api.types.is_numeric_dtype(kind)]
-    if not text or len(frame) < 4:
+    if not text or len(frame) <= MOST_HEAD:
         return []
-    rows = [(0, f"{LEFT_OUT}units")] if _has_units(frame, text, number_format) else []
+    head = _head_of(frame, text, number_format)
+    rows = [(row, f"{LEFT_OUT}{'units' if head == 1 else 'header'}") for row in range(head)]
     for row in range(len(frame) - 1, max(len(frame) - 4, 0), -1):
         cells = known_texts(frame.iloc[row, text].astype(object)).dropna().str.casefold()
         if not any(cell.rstrip(":") in TOTALS for cell in cells):
@@ -156,22 +159,27 @@ def odd_rows(frame: pd.DataFrame, number_format: Any) -> list[tuple[int, str]]:
     return sorted(rows)
 
 
-def _has_units(frame: pd.DataFrame, text: Sequence[int], number_format: Any) -> bool:
-    """Return whether the first row holds units: only it keeps columns from being numbers."""
-    changed = 0
+def _head_of(frame: pd.DataFrame, text: Sequence[int], number_format: Any) -> int:
+    """Return how many of the first rows belong to the names, such as units, or questions.
+
+    They hold no number, and only they keep columns from being numbers: several rows keep several.
+    """
+    marks = number_format.decimal, number_format.thousands
+    top = frame.head(MOST_HEAD + 200)
+    are_words, are_numbers = [], [~top.isna().to_numpy()[:, j] for j in _others(top, text)]
     for j in text:
-        texts = known_texts(frame.iloc[:, j], number_format.na)
-        rest = texts.iloc[1:].dropna()
-        are_numbers = as_numbers(
-            rest.head(200), number_format.decimal, number_format.thousands
-        ).notna()
-        if rest.empty or not are_numbers.all():
-            continue
-        first = texts.iloc[0]
-        if not isinstance(first, str):
-            continue
-        if as_numbers(texts.iloc[:1], number_format.decimal, number_format.thousands).notna().all():
-            return False
-        changed += 1
-    numbers = [j for j in range(frame.shape[1]) if j not in set(text)]
-    return changed >= 1 and bool(frame.iloc[0, numbers].isna().all())
+        texts = known_texts(top.iloc[:, j], number_format.na)
+        numbers = as_numbers(texts, *marks).notna().to_numpy()
+        words = texts.notna().to_numpy() & ~numbers
+        if numbers[MOST_HEAD:].any() and not words[MOST_HEAD:].any():
+            are_words.append(words[:MOST_HEAD])
+            are_numbers.append(numbers)
+    counts = np.sum(are_words, axis=0) if are_words else np.zeros(1)
+    head = int(np.flatnonzero(counts).max(initial=-1)) + 1
+    if head == 0 or np.any(are_numbers, axis=0)[:head].any():
+        return 0
+    return head if counts[:head].min() >= min(head, 2) else 0
+
+
+def _others(frame: pd.DataFrame, columns: Sequence[int]) -> list[int]:
+    return [j for j in range(frame.shape[1]) if j not in {*columns}]

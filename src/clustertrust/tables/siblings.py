@@ -20,12 +20,10 @@ def treated_alike(
 ) -> list[ColumnPlan]:
     """Return the plans, with columns left out that belong to one that is left out as an id."""
     out = [c for c in columns if c.kind == "id" and c.use != "number" and c.numeric]
-    if not out or any(column.user_decided for column in columns):
-        return list(columns)
     found = []
     for column in columns:
         other = None
-        if column.use == "number" and column.kind == "number":
+        if out and (column.use, column.kind, column.user_decided) == ("number", "number", False):
             values = numbers_of(frame[column.name], column, number_format)
             other = next((o for o in out if _belongs(column.name, o.name, values)), None) or next(
                 (o for o in out if _follows(column, o, values, frame, number_format)), None

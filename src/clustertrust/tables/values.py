@@ -72,6 +72,11 @@ _DATE = re.compile(
 )
 
 _MARKS = re.compile(r"[$€£¥₹\s\u00a0\u202f']|(?:USD|EUR|GBP|CHF|JPY)(?=[\s\d.,-]|$)|(?<=[\d\s])%$")
+# Such as 1.2M of an amount; 79323B is a code.
+_MULTIPLE = re.compile(r"([+-]?\d{1,3}(?:[.,]\d+)?)\s?(k|K|M|B|bn|Mio|Mrd)\.?")
+_TIMES = {"k": 1e3, "K": 1e3, "M": 1e6, "Mio": 1e6, "B": 1e9, "bn": 1e9, "Mrd": 1e9}
+# A number and what it counts: 1,200 sq ft.
+_IN_UNITS = re.compile(r"[+-]?\d[\d.,'\s]*?(\s*)((?:[^\W\d_]|°)\D*[²³23]?)")
 _PLAIN = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?")
 _GROUPED = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _COMMA = re.compile(r"[+-]?(?:\d+|\d{1,3}(?:\.\d{3})+)(?:,\d*)?(?:[eE][+-]?\d{1,3})?")
@@ -95,8 +100,18 @@ def known_texts(
     missing = MISSING | (more or frozenset()) if more is None or more else frozenset({""})
     if words and not (more and "none" in more):
         missing = missing - {"none"}
-    plain = column.astype(object).map(lambda v: str(v) if isinstance(v, list | dict) else v)
+    plain = as_scalars(column).astype(object)
     return mapped(plain, lambda value: None if _blank(value, missing) else str(value).strip())
+
+
+def as_scalars(column: pd.Series) -> pd.Series:
+    """Return a column with lists, arrays and the like as texts, which can be compared."""
+    if isinstance(column.dtype, pd.ArrowDtype) and column.dtype.type in (list, dict):
+        column = column.astype(object)
+    if not pd.api.types.is_object_dtype(column.dtype):
+        return column
+    is_scalar = pd.api.types.is_scalar
+    return column.map(lambda value: value if is_scalar(value) else str(value))
 
 
 def as_categories(column: pd.Series, na: Iterable[str] | None = None) -> pd.Series:
@@ -166,6 +181,9 @@ def _number(text: str, decimal: str, thousands: str | None) -> float:
     if len(text) > 2 and text[0] == "(" and text[-1] == ")":
         text = f"-{text[1:-1]}"
     text = _MARKS.sub("", text.lstrip("".join(LIMITS)))
+    multiple = _MULTIPLE.fullmatch(text)
+    if multiple:
+        return _TIMES[multiple[2]] * _number(multiple[1], decimal, thousands)
     if thousands and thousands != decimal:
         text = text.replace(thousands, "")
     if decimal == ",":
@@ -175,6 +193,41 @@ def _number(text: str, decimal: str, thousands: str | None) -> float:
     if _GROUPED.fullmatch(text):
         text = text.replace(",", "")
     return _finite(text) if _PLAIN.fullmatch(text) else np.nan
+
+
+def are_amounts(texts: pd.Series) -> bool:
+    """Return whether most texts are more than digits: they have a unit or separate thousands."""
+    there = texts.dropna()
+    return len(there) > 0 and not there.str.fullmatch(_PLAIN).mean() > 0.5
+
+
+def unit_of(texts: Iterable[str]) -> str:
+    """Return the unit behind all numbers among texts, such as kg; empty where there is none.
+
+    Capitals right behind a number are those of a code.
+    """
+    found = [_IN_UNITS.fullmatch(text) for text in texts if text[:1].isdecimal()]
+    if not found or not all(found):
+        return ""
+    units = {_singular(match[2]) for match in found if match}
+    is_code = any(match and not match[1] and re.match("[A-Z]", match[2]) for match in found)
+    return units.pop() if len(units) == 1 and not is_code else ""
+
+
+def without_unit(texts: pd.Series, unit: str) -> pd.Series:
+    """Return texts without the unit behind their numbers."""
+
+    def bare(text: object) -> object:
+        match = _IN_UNITS.fullmatch(str(text)) if unit else None
+        is_known = match is not None and _singular(match[2]) == unit
+        return str(text)[: match.start(1)] if match is not None and is_known else text
+
+    return mapped(texts, bare)
+
+
+def _singular(unit: str) -> str:
+    unit = unit.strip().casefold()
+    return unit.removesuffix("s") or unit
 
 
 def _finite(text: str) -> float:

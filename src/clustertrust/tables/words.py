@@ -44,7 +44,9 @@ is_filed = _family(
 )
 
 # All of a name that can be nothing but the answer.
-NAMED_ANSWERS = _words("target label labels cluster ground_truth truth")
+NAMED_ANSWERS = _words(
+    "target label labels cluster clusters ground_truth truth leiden louvain seurat_clusters"
+)
 # The last word of a name of what may be one, and at an end of a table.
 is_answer = _family(
     "species diagnos* outcome* variety cultivar churn* attrit* surviv* spam fraud* anomaly outlier "
@@ -116,7 +118,7 @@ FREE_TEXTS = _words(
     "headline address street abstract summary feedback reason reasons details"
 )
 
-DATES = _words("date year yr month quarter week weekday day trend wave semester decade")
+DATES = _words("date year yr month mnth quarter week weekday dow day trend wave semester decade")
 TIMES = _words("weekof hour minute timestamp doy yday julday jday julian")
 # Written as one word: diagyr, saledate.
 is_year = _family("*date *year *yr")
@@ -126,10 +128,10 @@ is_lasting = _family("birth* born* built* blt remod* founded* established*")
 DATE_PARTS: dict[str, tuple[float, float]] = {
     **dict.fromkeys(("year", "yr", "jahr"), (1000, 2200)),
     **dict.fromkeys(("timestamp", "time"), (1e8, 1e20)),
-    "month": (1, 12),
+    **dict.fromkeys(("month", "mnth"), (1, 12)),
     "hour": (0, 24),
     "day": (0, 366),
-    "weekday": (0, 7),
+    **dict.fromkeys(("weekday", "dow"), (0, 7)),
     "quarter": (1, 4),
     "date": (10_000, 1e15),
 }

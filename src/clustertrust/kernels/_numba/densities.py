@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from clustertrust._types import Floats, Ints
-from clustertrust.kernels._numba.compiling import TILE, compiled, inner
+from clustertrust.kernels._numba.compiling import TILE, compiled, inlined, inner
 from clustertrust.kernels.rules import NOTHING
+
+# 1 / i!
+_ONE_BY = tuple(1 / math.factorial(i) for i in range(13))
+_MIDDLE = float(np.exp(-NOTHING / 2))
 
 
 @inner
@@ -44,6 +50,34 @@ def squares_of(rows, low, mean, weights, squares):  # type: ignore[no-untyped-de
             squares[i] += weight * apart * apart
 
 
+@inlined
+def exp_of(x):  # type: ignore[no-untyped-def]
+    """exp(x) for x from -`NOTHING` to 0, to 14 digits; without branches, for vector registers.
+
+    exp((x + 20) / 64) by its series, squared six times.
+    """
+    y = (x + NOTHING / 2) / 64
+    z = y * _ONE_BY[12] + _ONE_BY[11]
+    z = z * y + _ONE_BY[10]
+    z = z * y + _ONE_BY[9]
+    z = z * y + _ONE_BY[8]
+    z = z * y + _ONE_BY[7]
+    z = z * y + _ONE_BY[6]
+    z = z * y + _ONE_BY[5]
+    z = z * y + _ONE_BY[4]
+    z = z * y + _ONE_BY[3]
+    z = z * y + _ONE_BY[2]
+    z = z * y + 1
+    z = z * y + 1
+    z *= z
+    z *= z
+    z *= z
+    z *= z
+    z *= z
+    z *= z
+    return z * _MIDDLE
+
+
 @compiled
 def _joint(columns, gaussians, logs, found, scratch):  # type: ignore[no-untyped-def]
     peaks, means, whiteners = gaussians
@@ -65,14 +99,16 @@ def _joint(columns, gaussians, logs, found, scratch):  # type: ignore[no-untyped
                 most[i] = row[i] if is_more else most[i]
         if totals.size == 0:
             continue
+        # That of the largest is 1 to the last bit.
         for i in range(here):
-            total[i] = 0.0
+            total[i] = 1.0
         for j in range(k):
             row, out = tile[j], logs[j, low:high]
             for i in range(here):
                 out[i] = row[i]
                 below = row[i] - most[i]
-                total[i] += np.exp(below) if below > -NOTHING else 0.0
+                counts = below > -NOTHING and first[i] != j
+                total[i] += exp_of(below if counts else 0.0) if counts else 0.0
         sums = totals[low:high]
         for i in range(here):
             sums[i] = most[i] + np.log(total[i])

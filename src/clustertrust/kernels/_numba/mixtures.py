@@ -6,13 +6,11 @@ point that is no member of a cluster is left out of its sums.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from clustertrust._types import Floats, Ints
 from clustertrust.kernels._numba.compiling import TILE, compiled, inlined, inner
-from clustertrust.kernels._numba.densities import squares_of, turn
+from clustertrust.kernels._numba.densities import exp_of, squares_of, turn
 from clustertrust.kernels.rules import (
     DIAGONAL,
     FULL,
@@ -24,9 +22,6 @@ from clustertrust.kernels.rules import (
 )
 
 _LEAST = float(np.finfo(np.float64).tiny)
-# 1 / i!
-_ONE_BY = tuple(1 / math.factorial(i) for i in range(13))
-_MIDDLE = float(np.exp(-NOTHING / 2))
 # Factors whose product stays within the range of floats.
 _FACTORS = 16
 
@@ -134,34 +129,6 @@ def _whiten(C, whiten):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _exp(x):  # type: ignore[no-untyped-def]
-    """exp(x) for x from -`NOTHING` to 0, to 14 digits; without branches, for vector registers.
-
-    exp((x + 20) / 64) by its series, squared six times.
-    """
-    y = (x + NOTHING / 2) / 64
-    z = y * _ONE_BY[12] + _ONE_BY[11]
-    z = z * y + _ONE_BY[10]
-    z = z * y + _ONE_BY[9]
-    z = z * y + _ONE_BY[8]
-    z = z * y + _ONE_BY[7]
-    z = z * y + _ONE_BY[6]
-    z = z * y + _ONE_BY[5]
-    z = z * y + _ONE_BY[4]
-    z = z * y + _ONE_BY[3]
-    z = z * y + _ONE_BY[2]
-    z = z * y + 1
-    z = z * y + 1
-    z *= z
-    z *= z
-    z *= z
-    z *= z
-    z *= z
-    z *= z
-    return z * _MIDDLE
-
-
-@inlined
 def _log_product(totals):  # type: ignore[no-untyped-def]
     """Σ log totals[i], all from 1 to the number of components: few logarithms."""
     logs = 0.0
@@ -189,7 +156,7 @@ def _gaussians(P, part, highest, totals):  # type: ignore[no-untyped-def]
         row = P[j, low:high]
         for i in range(row.size):
             below = row[i] - most[i]
-            value = _exp(below if below > -NOTHING else -NOTHING)
+            value = exp_of(below if below > -NOTHING else -NOTHING)
             row[i] = value if below > -NOTHING else 0.0
             totals[i] += row[i]
     for i in range(most.size):
