@@ -22,7 +22,7 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.metrics import roc_auc_score, silhouette_samples
 from sklearn.model_selection import PredefinedSplit, cross_val_predict
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neighbors import KNeighborsClassifier, kneighbors_graph
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
@@ -32,7 +32,16 @@ from clustertrust.auditing import VERDICTS, pairs
 from clustertrust.auditing.classifying import cross_validate, folds_of
 from clustertrust.auditing.cuts import two_means
 from clustertrust.auditing.default_classifiers import DEFAULTS, TREES, Round, Straight, Trees
-from clustertrust.auditing.lines import PENALTIES, contrast, depth, is_sharp, places
+from clustertrust.auditing.lines import (
+    PENALTIES,
+    centred,
+    contrast,
+    depth,
+    is_sharp,
+    places,
+    products_by,
+    products_of,
+)
 from clustertrust.auditing.perturbing import EVERY, PROPAGATED
 from clustertrust.auditing.propagating import Neighbourhood, nearest_labelled, propagate
 from clustertrust.auditing.verdicts import (
@@ -50,7 +59,7 @@ from clustertrust.auditing.votes import (
 )
 from clustertrust.distances.neighbors import smallest
 from clustertrust.ensemble.seeds import draw_seeds
-from clustertrust.geometry import Kernel
+from clustertrust.geometry import Graph, Kernel
 from clustertrust.geometry.base import Compute
 from clustertrust.geometry.measuring import as_geometry
 from clustertrust.storage import read_arrays, write_arrays
@@ -719,6 +728,56 @@ def test_verdicts_need_no_coordinates():
     assert told == {0: "split", 2: "kept together", 3: "kept together"}
 
 
+MATRIX = {"metric": "precomputed"}
+
+
+@pytest.mark.parametrize(
+    ("given", "options"),
+    [(cdist(X, X), MATRIX), (X, {"classifier": None}), (X, {"metric": "manhattan"})],
+    ids=["distances", "runs alone", "another metric"],
+)
+def test_classes_that_overlap_are_not_merged_without_points_or_classifier(given, options):
+    verdicts = audit(given, NAMES, n_runs=20, random_state=0, **options).verdicts
+    assert [one.verdict for one in verdicts] == ["kept together", "unclear", "unclear"]
+
+
+def test_links_alone_show_no_cut():
+    Z = np.random.default_rng(0).uniform(size=(400, 2)) * [9, 1]
+    near, along = kneighbors_graph(Z, 15), Graph(weights=True)
+    # Told apart as well as can be, and no width of links shows a valley.
+    found = audit(near.maximum(near.T), Z[:, 0] > 4.5, geometry=along, n_runs=20, random_state=0)
+    assert [one.verdict for one in found.verdicts] == ["unclear", "unclear"]
+
+
+@pytest.mark.parametrize("metric", ["precomputed", "manhattan", "cosine"])
+def test_a_cloud_cut_in_two_is_merged_by_any_distance(metric):
+    Z, is_a = two_clouds(12, 200)
+    Z[:, 1] *= 3
+    Z += 60 * (metric == "cosine") * np.eye(20)[2]  # where directions are nearly straight
+    cut = is_a & (Z[:, 1] > np.quantile(Z[is_a, 1], 0.8))
+    given = cdist(Z, Z) if metric == "precomputed" else Z
+    verdicts = audit(given, np.where(cut, 2, is_a), metric=metric, n_runs=20, random_state=0)
+    told = {one.cluster: (one.verdict, one.other) for one in verdicts.verdicts}
+    assert told == {0: ("kept together", None), 1: ("merged", 2), 2: ("merged", 1)}
+
+
+def test_a_cluster_at_random_is_dissolved_by_distances_too():
+    labels = TRUE.copy()
+    labels[np.random.default_rng(1).choice(300, 40, replace=False)] = 9
+    found = audit(cdist(BLOBS, BLOBS), labels, **MATRIX, n_runs=20, random_state=0)
+    told = {one.cluster: one.verdict for one in found.verdicts}
+    assert told == dict.fromkeys(range(4), "kept together") | {9: "dissolved"}
+
+
+def test_products_by_distances_are_those_of_the_points():
+    Z = np.random.default_rng(0).normal(size=(30, 4))
+    some = np.array([3, 5, 8, 20])
+    by = products_by(lambda a, b: cdist(Z[a], Z[b]))
+    assert_allclose(centred(by(some)), centred(products_of(Z)(some)), atol=1e-12)
+    middle = Z[some] - Z[some].mean(axis=0)
+    assert_allclose(centred(by(some)), middle @ middle.T, atol=1e-12)
+
+
 def two_clouds(apart, n=80):
     """Two clouds of n points in 20 dimensions, so far apart along the first."""
     Z = np.random.default_rng(0).normal(size=(2 * n, 20))
@@ -761,17 +820,21 @@ def test_classes_that_overlap_are_not_merged(columns, monkeypatch):
     assert {by[1].other, by[2].other} <= {None, 1, 2}
 
 
+def ridge_line(Z, is_a):
+    return places(*np.linalg.eigh(centred(products_of(Z)(np.arange(Z.shape[0])))), is_a)
+
+
 def test_contrast_is_that_of_the_better_line():
     Z, is_a = two_clouds(8)
     a, b = np.flatnonzero(is_a), np.flatnonzero(~is_a)
     along = np.linalg.svd(Z - Z.mean(axis=0), full_matrices=False)[0][:, 0]
     along *= np.sign(along[a].mean() - along[b].mean())
     # A valley, so no cut
-    assert contrast(Z, a, b, 0) == (roc_auc_score(is_a, along), None) == (1, None)
+    assert contrast(products_of(Z), a, b, 0) == (roc_auc_score(is_a, along), None) == (1, None)
     # The longest direction says nothing here.
     Z[:, 1] *= 100
-    by_ridge = places(Z, is_a)
-    assert contrast(Z, a, b, 0) == (pytest.approx(roc_auc_score(is_a, by_ridge)), None)
+    by_ridge = ridge_line(Z, is_a)
+    assert contrast(products_of(Z), a, b, 0) == (pytest.approx(roc_auc_score(is_a, by_ridge)), None)
 
 
 @pytest.mark.parametrize("column", [0, 1, 2])
@@ -780,21 +843,23 @@ def test_an_exact_cut_along_a_component_is_found(column):
     Z = rng.normal(size=(150, 12)) * np.r_[8, 5, 3, np.ones(9)]
     line = np.linalg.svd(Z - Z.mean(axis=0), full_matrices=False)[0][:, column]
     fifth = line > np.quantile(line, 0.8)
-    cut = contrast(Z, *(np.flatnonzero(side) for side in (fifth, ~fifth)), 0).cut
+    cut = contrast(products_of(Z), *(np.flatnonzero(side) for side in (fifth, ~fifth)), 0).cut
     # The line of the regression may show it as well, and denser
     assert cut.auroc == 1
     assert cut.depth >= depth(line, fifth) - 1e-9
     # Two points on the wrong side of thirty, and it is none
     fifth[np.argsort(line)[[0, 1]]] = True
-    assert contrast(Z, *(np.flatnonzero(side) for side in (fifth, ~fifth)), 0).cut is None
+    assert (
+        contrast(products_of(Z), *(np.flatnonzero(side) for side in (fifth, ~fifth)), 0).cut is None
+    )
 
 
 def test_a_few_points_at_one_end_are_no_cut():
     rng = np.random.default_rng(0)
     Z = rng.normal(size=(40, 5)) * [5, 1, 1, 1, 1]
     order = np.argsort(Z @ np.linalg.svd(Z - Z.mean(axis=0))[2][0])
-    assert contrast(Z, np.sort(order[:6]), np.sort(order[6:]), 0).cut is not None
-    assert contrast(Z, np.sort(order[:5]), np.sort(order[5:]), 0).cut is None
+    assert contrast(products_of(Z), np.sort(order[:6]), np.sort(order[6:]), 0).cut is not None
+    assert contrast(products_of(Z), np.sort(order[:5]), np.sort(order[5:]), 0).cut is None
 
 
 def test_a_sharp_border_has_fewer_points_on_the_wrong_side_than_two_bells():
@@ -844,7 +909,7 @@ def test_large_clusters_are_thinned_by_one_share():
     rng = np.random.default_rng(0)
     Z = rng.normal(size=(4000, 5)) * [3, 1, 1, 1, 1]
     fifth = Z[:, 0] > np.quantile(Z[:, 0], 0.8)
-    cut = contrast(Z, np.flatnonzero(fifth), np.flatnonzero(~fifth), 0).cut
+    cut = contrast(products_of(Z), np.flatnonzero(fifth), np.flatnonzero(~fifth), 0).cut
     # As dense as the whole: 1.6 by the densities of a normal distribution at its quantiles
     assert cut.depth == pytest.approx(norm.pdf(norm.ppf(0.8)) / norm.pdf(norm.ppf(0.9)), abs=0.3)
 
@@ -866,20 +931,20 @@ def test_places_on_the_line_are_those_of_ridge_without_the_point(as_given, some)
 
     ways = [left_out(alpha) for alpha in PENALTIES * Z.var(axis=0).sum()]
     best = min(ways, key=lambda way: ((y - way) ** 2).sum())
-    assert_allclose(places(as_given(Z), is_a), best, atol=1e-8)
+    assert_allclose(ridge_line(as_given(Z), is_a), best, atol=1e-8)
 
 
 def test_points_that_are_all_the_same_have_no_line(recwarn):
     is_a = np.arange(20) < 8
-    assert_allclose(places(np.ones((20, 3)), is_a), np.full(20, 0.0), atol=1.2)
-    contrast(np.ones((20, 3)), np.flatnonzero(is_a), np.flatnonzero(~is_a), 0)
+    assert_allclose(ridge_line(np.ones((20, 3)), is_a), np.full(20, 0.0), atol=1.2)
+    contrast(products_of(np.ones((20, 3))), np.flatnonzero(is_a), np.flatnonzero(~is_a), 0)
     assert not recwarn.list
 
 
 def test_the_line_finds_nothing_in_labels_at_random():
     rng = np.random.default_rng(0)
     Z, is_a = rng.standard_normal((60, 300)), np.arange(60) < 30
-    assert roc_auc_score(is_a, places(Z, is_a)) < 0.7
+    assert roc_auc_score(is_a, ridge_line(Z, is_a)) < 0.7
 
 
 def test_depth_of_a_cut_and_of_two_clouds():

@@ -173,7 +173,7 @@ def test_kernels_that_leave_the_range_of_numbers_are_told():
     """A find of `make test-fuzz`: a warning of NumPy's, and scores of nothing."""
     with pytest.raises(ValueError, match=r"kernel='polynomial' of some points .*divide X"):
         confidence(np.r_[X[:30], X[:30] + 3] * 1e60, LABELS, geometry=Kernel("polynomial"))
-    with pytest.raises(ValueError, match=r"kernel=<function .* with themselves is not finite"):
+    with pytest.raises(ValueError, match=r"kernel=<lambda> .* with themselves is not finite"):
         confidence(np.r_[X[:30], X[:30] + 3], LABELS, geometry=Kernel(lambda x, y: np.inf))
 
 

@@ -370,7 +370,7 @@ def test_parameters_where_there_are_none():
         silhouettes(X, FULL, geometry=Kernel("linear", gamma=3))
     with pytest.raises(ValueError, match=r"params=.* belongs to a function.* kernel='rbf'"):
         silhouettes(X, FULL, geometry=Kernel("rbf", params={"gamma": 3}))
-    with pytest.raises(ValueError, match="gamma=3 is not used by kernel=<function"):
+    with pytest.raises(ValueError, match="gamma=3 is not used by kernel=<lambda>"):
         silhouettes(X, FULL, geometry=Kernel(lambda x, y: x @ y, gamma=3))
 
 

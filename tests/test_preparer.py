@@ -200,6 +200,11 @@ def test_a_search_takes_other_frames(kind):
     )
 
 
+def test_a_path_is_no_table():
+    with pytest.raises(TypeError, match=r"X='x.csv' is a path; give a table, such as pd.read_csv"):
+        TablePreparer().fit("x.csv")
+
+
 def test_one_column_needs_no_list():
     frame = shop()
     plan = TablePreparer(drop="age", na="-9").fit(frame).plan_

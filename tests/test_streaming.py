@@ -503,9 +503,9 @@ def test_objects_are_never_unpickled(tmp_path):
     ("files", "what"),
     [
         ({}, "holds no files"),
-        ({"a.csv": "x\n1\n", "b.parquet": ""}, "files of one format"),
+        ({"a.csv": "x\n1\n", "b.parquet": ""}, "a folder of one format"),
         ({"a.csv": "x,y\n1,2\n", "b.csv": "x\n1\n"}, "make them the same"),
-        ({"a.txt": "1"}, "files of one format"),
+        ({"a.txt": "1"}, "a folder of one format"),
     ],
 )
 def test_folders_that_are_no_table_are_told(tmp_path, files, what):

@@ -383,6 +383,7 @@ def test_rows_below_the_names_that_belong_to_them_are_no_points():
     lost = data.copy()
     lost.loc[1, "a"] = "late"
     assert look(lost).rows == ()
+    questions = questions.astype(object)
     questions.loc[0, "c"] = 4.5
     assert look(pd.concat([questions, data], ignore_index=True)).rows == ()
 

@@ -32,11 +32,17 @@ def folder(question: str, *, full: bool = True) -> Path:
     return results if full else results / "quick"
 
 
-def publish(tables: Mapping[str, str], path: Path, page: str, *, full: bool) -> None:
-    """Print tables and write them to a file; those of the full form also into a page of the docs, by their names."""
-    text = "\n\n".join(tables.values())
+def publish(
+    tables: Mapping[str, str], path: Path, page: str | None = None, *, full: bool = True
+) -> None:
+    """Print tables and write them to a file; those of the full form also into a page of the docs, by their names.
+
+    Without a page their names are headings in the file.
+    """
+    named = page is None and len(tables) > 1
+    text = "\n\n".join(f"## {name}\n\n{of}" if named else of for name, of in tables.items())
     write(path, text + "\n")
-    if full:
+    if full and page is not None:
         for name, table in tables.items():
             into_page(page, name, table)
     print(text)

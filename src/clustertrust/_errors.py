@@ -30,6 +30,12 @@ def literal(text: object) -> str:
     return str(text).replace("{", "{{").replace("}", "}}")
 
 
+def _as_typed(value: Any) -> str:
+    """Return a value as users type it: functions and classes by their names."""
+    name = getattr(value, "__name__", None)
+    return name if isinstance(name, str) and callable(value) else repr(value)
+
+
 # A field of a template, or a doubled brace that stands for one.
 _FIELD = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
 
@@ -59,12 +65,12 @@ class Message:
             name, is_given, text = field[1].partition("=")
             if not is_given:
                 return wording(name, None)
-            return wording(name, text or repr(self.values[name]))
+            return wording(name, text or _as_typed(self.values[name]))
 
         text = _FIELD.sub(words, self.template)
         if self.subject is None:
             return text
-        return f"{wording(self.subject, repr(self.values[self.subject]))} {text}"
+        return f"{wording(self.subject, _as_typed(self.values[self.subject]))} {text}"
 
     def after(self, text: str) -> Message:
         """Return the message with a text before it, such as the name of a file."""

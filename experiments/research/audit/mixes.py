@@ -331,7 +331,7 @@ def main() -> None:
         "mixes left out": left_out(table),
         "leads": leads_table(table),
     }
-    publish(tables, out / "audit_mixes.md", "audit.md", full=True)
+    publish(tables, out / "audit_mixes.md")
 
 
 if __name__ == "__main__":

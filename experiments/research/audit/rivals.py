@@ -25,7 +25,7 @@ from experiments.paper import data
 from experiments.paper.page import markdown
 from experiments.paper.results import write
 from experiments.paper.runs import hushed
-from experiments.research import command, folder, publish
+from experiments.research import command, folder, into_page, publish
 from experiments.research.audit import further, unseen
 from experiments.research.audit.run import (
     KINDS,
@@ -240,12 +240,14 @@ def main() -> None:
     tables = {
         name: rivals_table(rows[rows["purpose"] == purpose])
         for name, purpose in (
-            ("rivals further", FURTHER),
-            ("rivals", "judged"),
-            ("rivals unseen", UNSEEN),
+            ("further", FURTHER),
+            ("judged", "judged"),
+            ("unseen", UNSEEN),
         )
     }
-    publish(tables, out / "audit_rivals.md", "audit.md", full=chosen.full)
+    publish(tables, out / "audit_rivals.md")
+    if chosen.full:
+        into_page("audit.md", "rivals further", tables["further"])
 
 
 if __name__ == "__main__":

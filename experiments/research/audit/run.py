@@ -353,7 +353,7 @@ def main() -> None:
         "kinds": kinds_table(errors),
         "verdicts": verdicts_table(verdicts, size),
     }
-    publish(tables, out / "audit.md", "audit.md", full=chosen.full)
+    publish(tables, out / "audit.md")
 
 
 if __name__ == "__main__":

@@ -351,7 +351,7 @@ def main() -> None:
         "judged": table("judged", (OURS, "runs", *RIVALS)),
         "judged flags": flags_table(rows, "judged"),
     }
-    publish(tables, out / "audit_votes.md", "audit.md", full=chosen.full)
+    publish(tables, out / "audit_votes.md")
 
 
 if __name__ == "__main__":

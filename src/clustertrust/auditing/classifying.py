@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -113,38 +114,42 @@ def cross_validate(
     parts = [(labelled[fold != part], labelled[fold == part]) for part in np.unique(fold)]
     rest = np.flatnonzero(labels < 0)
     parts += [(labelled, rest)] if rest.size else []
-    makers = list(DEFAULTS.values()) if isinstance(classifier, str) else [None]
-    by_classifier = [np.zeros((len(labels), k)) for _ in makers]
+    is_default = isinstance(classifier, str)
+    ours = [partial(_by_default, make, k) for make in DEFAULTS.values()]
+    voting = ours if is_default else [partial(_by_given, classifier)]
+    by_classifier = [np.zeros((len(labels), k)) for _ in voting]
 
     def predict(number: int) -> None:
         which, part = divmod(number, len(parts))
         train, to = parts[part]
         rng = np.random.default_rng([seed, part])
-        make = makers[which]
-        if make is None:
-            classes, shares = _by_given(classifier, rng, X, labels, train, to)
-        else:
-            model = make(_state(rng))
-            train = np.sort(rng.permutation(train)[: model.most_rows(X, k)])
-            model = model.fit(X[train], labels[train])
-            classes, shares = model.classes_, model.predict_proba(X[to])
+        classes, shares = voting[which](X, labels, train, to, rng)
         by_classifier[which][np.ix_(to, classes)] = shares
 
     # Our own alone: others may not tolerate several threads. Each model is fitted and asked by one
     # thread, since trees that share threads add up their votes, and round, in any order.
-    threads = count_threads(n_jobs) if isinstance(classifier, str) else 1
-    for _ in map_blocks(predict, iter(range(len(makers) * len(parts))), threads):
+    threads = count_threads(n_jobs) if is_default else 1
+    for _ in map_blocks(predict, iter(range(len(voting) * len(parts))), threads):
         pass
     return by_classifier
 
 
-def _by_given(
-    classifier: Any, rng: np.random.Generator, X: Any, labels: Ints, train: Ints, to: Ints
+def _by_default(
+    make: Any, k: int, X: Any, labels: Ints, train: Ints, to: Ints, rng: np.random.Generator
 ) -> tuple[Ints, Floats]:
-    """Return the classes, and their probabilities for the rows `to`, by a user's classifier.
+    """Return the classes, and their probabilities for the rows `to`, by a classifier of ours."""
+    model = make(_state(rng))
+    train = np.sort(rng.permutation(train)[: model.most_rows(X, k)])
+    model = model.fit(X[train], labels[train])
+    return model.classes_, model.predict_proba(X[to])
 
-    It is copied, with a seed from `rng` if it is random. Raise if it fails, or returns something
-    else than probabilities.
+
+def _by_given(
+    classifier: Any, X: Any, labels: Ints, train: Ints, to: Ints, rng: np.random.Generator
+) -> tuple[Ints, Floats]:
+    """Return the same by a user's classifier, or raise if that fails or gives no probabilities.
+
+    It is copied, with a seed from `rng` if it is random.
     """
     try:
         model = clone(classifier)
@@ -156,9 +161,8 @@ def _by_given(
         problem = f"fails on {len(train)} of the points: {type(error).__name__}: {error}"
         remedy = "give one that can be fitted to them, or {classifier=None}"
         raise ParameterError("classifier", classifier, literal(problem), remedy) from error
-    flaw = (
-        _flaw(shares) if shares.shape == (len(to), len(classes)) else f"its shape is {shares.shape}"
-    )
+    fits = shares.shape == (len(to), len(classes))
+    flaw = _flaw(shares) if fits else f"its shape is {shares.shape}"
     if flaw:
         problem = f"does not return probabilities: {flaw}"
         remedy = "give another, or your own probabilities as {pred_probs}"

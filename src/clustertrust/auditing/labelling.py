@@ -20,11 +20,10 @@ from clustertrust.auditing.classifying import (
     name_of,
 )
 from clustertrust.auditing.given import Labelling, read_labelling
-from clustertrust.auditing.pairs import reconsider
+from clustertrust.auditing.pairs import reconsider, space_of
 from clustertrust.auditing.perturbing import (
     EVERY,
     cluster,
-    has_plain_points,
     propagate_all,
     recipe_of,
 )
@@ -154,13 +153,11 @@ def audit(
     is_used = pred_probs is not None or _takes_classifier(X, classifier, scoring)
     recipe = recipe_of(clusterer, labelling.k, scoring, verbose)
     _, seeds = draw_seeds(random_state, n_runs)
-    by_kind: dict[bool, list[int]] = {True: [], False: []}
     clusters = [recipe is not None and r % EVERY == 0 for r in range(n_runs)]
-    for is_clustered, seed in zip(clusters, seeds, strict=True):
-        by_kind[is_clustered].append(seed)
-    clustered = [] if recipe is None else cluster(points, labelling, recipe, by_kind[True])
-    propagated = propagate_all(points, labelling, by_kind[False], scoring)
-    made = {True: iter(clustered), False: iter(propagated.runs)}
+    clustered = [] if recipe is None else cluster(points, labelling, recipe, seeds[::EVERY])
+    others = [seed for seed, is_clustered in zip(seeds, clusters, strict=True) if not is_clustered]
+    propagated = propagate_all(points, labelling, others, scoring)
+    made = iter(propagated.runs), iter(clustered)
     runs = [next(made[is_clustered]) for is_clustered in clusters]
     codes, k = labelling.labels, labelling.k
     if is_used and not opinions:
@@ -168,14 +165,15 @@ def audit(
         by_name = is_frame(X) and not isinstance(classifier, str) and not sparse.issparse(points)
         rows = X if by_name else points
         opinions = cross_validate(rows, codes, k, classifier, seeds[0], scoring.compute.n_jobs)
-    plain = points if has_plain_points(scoring) else None
-    # The rules of verdicts were chosen with the trees alone, the first.
-    first = opinions[0] if opinions else None
-    outcomes, partners = reconsider(plain, labelling, propagated, first, seeds[0])
+    # The rules of verdicts were chosen with the trees alone, the first. Where no classifier votes,
+    # the runs do, which have not seen the point's label either.
+    first = opinions[0] if opinions else propagated.shares(codes, k)
+    space = space_of(points, scoring)
+    outcomes, partners = reconsider(space, labelling, propagated, first, seeds[0])
     return Audit(
         **_score(points, labelling, runs, scoring, opinions),
         classifier=name_of(classifier, pred_probs) if is_used else None,
-        recognised=None if first is None else recognised(first, codes),
+        recognised=recognised(first, codes),
         reference_run=0,
         n_runs=n_runs,
         agreement="given",

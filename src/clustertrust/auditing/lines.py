@@ -7,6 +7,7 @@ cut at least as dense as the middle of the sparser part, two clouds leave it emp
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,6 +40,26 @@ LEVEL, APART, NO_VALLEY = 0.01, 0.95, 1.0
 FEWEST = 6
 
 
+# Positions of points → their products (n, n), each up to a term for its row and one for its column
+Products = Callable[[Ints], Floats]
+
+
+def products_of(X: Any) -> Products:
+    """Return the products of points, dense or sparse."""
+
+    def products(members: Ints) -> Floats:
+        gram = X[members] @ X[members].T
+        gram = gram.toarray() if sparse.issparse(gram) else gram
+        return np.asarray(gram, dtype=np.float64)
+
+    return products
+
+
+def products_by(distances: Callable[[Ints, Ints], Floats]) -> Products:
+    """Return the products of points by the distances between two lists of positions."""
+    return lambda members: -0.5 * distances(members, members) ** 2
+
+
 class Along(NamedTuple):
     """Two clusters along a line: `auroc` of its order, and how deep the valley is (`depth`)."""
 
@@ -53,7 +74,7 @@ class Contrast(NamedTuple):
     cut: Along | None
 
 
-def contrast(X: Any, a: Ints, b: Ints, seed: int) -> Contrast:
+def contrast(products: Products, a: Ints, b: Ints, seed: int) -> Contrast:
     """Compare points at positions `a` and `b` along lines.
 
     These are their first principal components, along which one cloud would be cut, and the line of
@@ -61,11 +82,10 @@ def contrast(X: Any, a: Ints, b: Ints, seed: int) -> Contrast:
     """
     some = _drawn(a, b, np.random.default_rng([seed, int(a[0]), int(b[0])]))
     is_a = np.repeat([True, False], [len(members) for members in some])
-    points = X[np.concatenate(some)]
-    variances, U = np.linalg.eigh(_centred_gram(points))
+    variances, U = np.linalg.eigh(centred(products(np.concatenate(some))))
     last = np.flatnonzero(variances > NO_VARIANCE * variances[-1])[-COMPONENTS:][::-1]
     components = [_upwards(U[:, column], is_a) for column in last]
-    regression = _upwards(_by_ridge(variances, U, is_a), is_a)
+    regression = _upwards(places(variances, U, is_a), is_a)
     along = [Along(_auroc(line, is_a), depth(line, is_a)) for line in (*components, regression)]
     auroc = max(along[0].auroc, along[-1].auroc)
     if min(len(members) for members in some) < FEWEST:
@@ -121,17 +141,13 @@ def probability_above(x: Floats, rising: Floats) -> float:
     return float((below + up_to).mean() / (2 * len(rising)))
 
 
-def places(X: Any, is_a: Bools) -> Floats:
+def places(variances: Floats, U: Floats, is_a: Bools) -> Floats:
     """Return the place (n,) of each point on the line that tells `is_a` from the others.
 
     By ridge regression with an intercept, each point by the line of all others; the penalty is the
-    one with the least error. O(n² d + n³); rows may be sparse.
+    one with the least error. `variances` and `U` are the eigenvalues and eigenvectors of the
+    products of the points.
     """
-    return _by_ridge(*np.linalg.eigh(_centred_gram(X)), is_a)
-
-
-def _by_ridge(variances: Floats, U: Floats, is_a: Bools) -> Floats:
-    """Return `places` by the eigenvalues and eigenvectors of the points' products."""
     y = np.where(is_a, 1.0, -1.0)
     variances = np.maximum(variances, 0.0)
     unit = float(variances.sum()) / len(y) or 1.0
@@ -148,10 +164,8 @@ def _by_ridge(variances: Floats, U: Floats, is_a: Bools) -> Floats:
     return best
 
 
-def _centred_gram(X: Any) -> Floats:
-    """Return the products (n, n) of the rows, less their mean."""
-    gram = X @ X.T
-    gram = np.asarray(gram.toarray() if sparse.issparse(gram) else gram, dtype=np.float64)
+def centred(gram: Floats) -> Floats:
+    """Return products (n, n) of points as those of the points less their mean."""
     mean = gram.mean(axis=0)
     return np.asarray(gram + mean.mean() - mean - mean[:, None])
 

@@ -9,14 +9,24 @@ tells them apart; otherwise they are classes that overlap, and nothing is said.
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from clustertrust._types import Floats, Ints
 from clustertrust.auditing.given import Labelling
-from clustertrust.auditing.lines import Contrast, contrast, probability_above
+from clustertrust.auditing.lines import (
+    Contrast,
+    Products,
+    contrast,
+    probability_above,
+    products_by,
+    products_of,
+)
 from clustertrust.auditing.perturbing import Propagated
+from clustertrust.auditing.propagating import distances_between
 from clustertrust.auditing.verdicts import (
     ABOVE_CHANCE,
     DISSOLVED,
@@ -27,26 +37,51 @@ from clustertrust.auditing.verdicts import (
     error_by_chance,
     members_of,
 )
+from clustertrust.distances.metrics import unit_rows
+from clustertrust.scoring.settings import Scoring
 
 # AUROC of probabilities from which on a classifier tells two clusters apart as well as two pieces
 # of one cloud. Real classes in two or three columns that touch reach 0.995.
 KNOWN = 0.995
-# Columns up to which neighbours see every valley themselves
+# Columns up to which neighbours see every valley themselves, also of a cut through an arc
 FEW_COLUMNS = 3
 # Clusters that each is compared with, those that most of its neighbours have
 COMPARED = 3
 
 
+class Space(NamedTuple):
+    """Where clusters are compared along lines.
+
+    Attributes
+    ----------
+    products : of points, or by distances; None: only links between neighbours are known
+    is_wide : whether clusters may have valleys that neighbours do not see
+    """
+
+    products: Products | None
+    is_wide: bool
+
+
+def space_of(X: Any, scoring: Scoring) -> Space:
+    """Return the space of checked data."""
+    geometry, metric = scoring.geometry, scoring.geometry.used_metric
+    if geometry.has_weights or (geometry.is_precomputed and sparse.issparse(X)):
+        return Space(None, True)
+    if geometry.is_precomputed or metric.is_coordinate_free:
+        return Space(products_by(partial(distances_between, X, geometry=geometry)), True)
+    rows = unit_rows(X) if metric.is_cosine else X
+    return Space(products_of(rows), X.shape[1] > FEW_COLUMNS)
+
+
 def reconsider(
-    X: Any | None, labelling: Labelling, made: Propagated, probabilities: Floats | None, seed: int
+    space: Space, labelling: Labelling, made: Propagated, probabilities: Floats, seed: int
 ) -> tuple[Ints, Ints]:
     """Return outcomes and partners (V, k) of the runs after a look at pairs of clusters.
 
     A run that merges or dissolves a cluster that was cut off from another merges it with that one.
-    A run that merges it with one that it overlaps with gets no verdict. X: points whose distances
-    are Euclidean, or None.
+    A run that merges it with one that it overlaps with gets no verdict.
     """
-    pairs = _Pairs(X, labelling, made.near, probabilities, seed)
+    pairs = _Pairs(space, labelling, made.near, probabilities, seed)
     outcomes, partners = made.outcomes.copy(), made.partners.copy()
     for a in range(labelling.k):
         merged = made.outcomes[:, a] == MERGED
@@ -71,16 +106,15 @@ class _Pairs:
     """The points of each two clusters, compared once."""
 
     def __init__(
-        self, X: Any, labelling: Labelling, near: Ints, probabilities: Floats | None, seed: int
+        self, space: Space, labelling: Labelling, near: Ints, probabilities: Floats, seed: int
     ) -> None:
-        self.X, self.near, self.probabilities, self.seed = X, near, probabilities, seed
+        self.space, self.near, self.probabilities, self.seed = space, near, probabilities, seed
         self.k, self.members = labelling.k, members_of(labelling.labels, labelling.k)
-        self.wide = X is not None and X.shape[1] > FEW_COLUMNS
         self.compared: dict[tuple[int, int], Contrast] = {}
 
     def cut_from(self, a: int, merged_with: int | None) -> int | None:
         """Return the cluster that `a` was cut off from; None if there is none."""
-        if self.X is None:
+        if self.space.products is None:
             return None
         counts = np.bincount(self.near[self.members[a]].ravel() + 1, minlength=self.k + 1)[1:]
         counts[a] = 0
@@ -99,22 +133,21 @@ class _Pairs:
         error = error_by_chance(len(self.members[a]), len(self.members[b]))
         chance = 0.5 + ABOVE_CHANCE * error
         auroc = self._known(a, b)
-        if not self.wide:
-            return auroc is None or not chance < auroc < KNOWN
-        return max(self._contrast(a, b).auroc, auroc or 0.0) <= chance
+        if not self.space.is_wide:
+            return not chance < auroc < KNOWN
+        by_line = 0.0 if self.space.products is None else self._contrast(a, b).auroc
+        return max(by_line, auroc) <= chance
 
     def _contrast(self, a: int, b: int) -> Contrast:
         pair = min(a, b), max(a, b)
         if pair not in self.compared:
-            self.compared[pair] = contrast(
-                self.X, self.members[pair[0]], self.members[pair[1]], self.seed
-            )
+            assert self.space.products is not None
+            first, second = (self.members[one] for one in pair)
+            self.compared[pair] = contrast(self.space.products, first, second, self.seed)
         return self.compared[pair]
 
-    def _known(self, a: int, b: int) -> float | None:
+    def _known(self, a: int, b: int) -> float:
         """Return the AUROC by which a classifier tells the two apart."""
-        if self.probabilities is None:
-            return None
         of_a, of_b = self.probabilities[:, a], self.probabilities[:, b]
         share = of_a / np.maximum(of_a + of_b, np.finfo(float).tiny)
         return probability_above(share[self.members[a]], np.sort(share[self.members[b]]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -10,12 +11,12 @@ import numpy as np
 
 from clustertrust._errors import ParameterError
 from clustertrust._parallel import count_threads, map_blocks, one_blas_thread
-from clustertrust._types import Ints
+from clustertrust._types import Floats, Ints
 from clustertrust.auditing.cuts import halves
 from clustertrust.auditing.given import Labelling
 from clustertrust.auditing.propagating import labels_of, nearest_labelled, propagate
 from clustertrust.auditing.verdicts import NEIGHBOURS, Sample, judge_run
-from clustertrust.auditing.votes import match_to_given
+from clustertrust.auditing.votes import count, match_to_given
 from clustertrust.ensemble.fitting import Run, prepare
 from clustertrust.ensemble.recipe import Recipe
 from clustertrust.ensemble.running import run_all
@@ -74,7 +75,7 @@ def has_plain_points(scoring: Scoring) -> bool:
     return not scoring.geometry.is_precomputed and scoring.geometry.used_metric.is_euclidean
 
 
-def cluster(X: Any, labelling: Labelling, recipe: Recipe, seeds: list[int]) -> list[Run]:
+def cluster(X: Any, labelling: Labelling, recipe: Recipe, seeds: Sequence[int]) -> list[Run]:
     """Return runs of the clusterers on resamples of the labelled points, in the given names.
 
     Points without a label take no part in a run, which only places them.
@@ -112,6 +113,11 @@ class Propagated(NamedTuple):
     outcomes: Ints
     partners: Ints
     near: Ints
+
+    def shares(self, given: Ints, k: int) -> Floats:
+        """Return the share of the runs (n, k) that give a point each label; 0 where none does."""
+        ballot = count(np.column_stack([run.labels for run in self.runs]), given, k)
+        return np.nan_to_num(ballot.votes)
 
 
 def propagate_all(X: Any, labelling: Labelling, seeds: list[int], scoring: Scoring) -> Propagated:

@@ -85,17 +85,17 @@ def _by_blocks(X: Any, labelled: Ints, k: int, geometry: Geometry) -> tuple[Floa
     nearest = []
     for rows in blocks(X.shape[0], 24 * labelled.size):
         with one_thread():
-            nearest.append(smallest(_distances(X, rows, labelled, geometry), k))
+            nearest.append(smallest(distances_between(X, rows, labelled, geometry), k))
     away, near = zip(*nearest, strict=True)
     return np.concatenate(away), np.concatenate(near)
 
 
-def _distances(X: Any, rows: slice, labelled: Ints, geometry: Geometry) -> Floats:
-    """Return the distances (b, m) of a block of rows to the labelled points."""
+def distances_between(X: Any, rows: slice | Ints, others: Ints, geometry: Geometry) -> Floats:
+    """Return the distances (b, m) of some rows to others, by a metric or a matrix."""
     if geometry.is_precomputed:
-        values = np.asarray(X[rows][:, labelled], dtype=np.float64)
+        values = np.asarray(X[rows][:, others], dtype=np.float64)
         if geometry.used_metric.is_precomputed:
             return values
         own = np.asarray(X.diagonal(), dtype=np.float64)
-        return np.sqrt(np.maximum(own[rows, None] + own[labelled] - 2 * values, 0.0))
-    return geometry.used_metric.fit(X).between(X[rows], X[labelled])
+        return np.sqrt(np.maximum(own[rows, None] + own[others] - 2 * values, 0.0))
+    return geometry.used_metric.fit(X).between(X[rows], X[others])

@@ -319,48 +319,30 @@ def _falls_in_halves(half: Sample | None) -> bool:
     return borders.is_thin(0, 1, inner)
 
 
-def most_frequent(outcomes: Ints, partners: Ints) -> list[tuple[int, int]]:
-    """Return the verdict on each cluster that most runs share, and its partner, -1: none.
-
-    On ties the milder; unclear if fewer than half of the runs share it. Merged with one cluster and
-    merged with another are different verdicts. `outcomes` and `partners` are (R, k), as `judge_run`
-    gives them.
-    """
-    found = []
-    R, k = outcomes.shape
-    for a in range(k):
-        verdict, other, count = _most(outcomes[:, a], partners[:, a], k)
-        found.append((verdict, other) if count >= MAJORITY * R else (UNCLEAR, -1))
-    return found
-
-
-def _most(outcomes: Ints, partners: Ints, k: int) -> tuple[int, int, int]:
-    """Return the most frequent verdict of runs (R,) on one cluster, its partner and its count."""
-    counts = np.zeros((len(VERDICTS), k + 1), dtype=np.int64)
-    # The last column: with none
-    np.add.at(counts, (outcomes, partners), 1)
-    verdict, other = divmod(int(counts.argmax()), k + 1)
-    return verdict, other if other < k else -1, int(counts.max())
-
-
 def verdicts_of(
     outcomes: Ints, partners: Ints, sizes: Ints, names: list[Any], known: Bools | None = None
 ) -> tuple[Verdict, ...]:
-    """Return the most frequent verdict on each cluster.
+    """Return the verdict on each cluster that most runs share; on ties the milder.
 
-    It is unclear if a cluster is dissolved that is `known` (k,) to a classifier, or has one or two
-    points, of which nothing can be said.
+    `outcomes` and `partners` are (R, k), as `judge_run` gives them. Merged with one cluster and
+    merged with another are different verdicts. It is unclear if fewer than half of the runs share
+    one, if a cluster is dissolved that is `known` (k,) to a classifier, or has one or two points,
+    of which nothing can be said.
     """
     verdicts = []
     R, k = outcomes.shape
-    for a, (verdict, other) in enumerate(most_frequent(outcomes, partners)):
-        count = _most(outcomes[:, a], partners[:, a], k)[2]
+    for a in range(k):
+        counts = np.zeros((len(VERDICTS), k + 1), dtype=np.int64)
+        # The last column: with none
+        np.add.at(counts, (outcomes[:, a], partners[:, a]), 1)
+        verdict, other = divmod(int(counts.argmax()), k + 1)
+        count = int(counts.max())
         is_known = verdict == DISSOLVED and known is not None and known[a]
-        if is_known or sizes[a] < FEWEST:
-            verdict, other = UNCLEAR, -1
+        if count < MAJORITY * R or is_known or sizes[a] < FEWEST:
+            verdict, other = UNCLEAR, k
         limits = binomtest(count, R).proportion_ci(LEVEL, method="wilson")
         shares = (count / R, *map(float, limits))
-        partner = names[other] if other >= 0 else None
+        partner = names[other] if other < k else None
         verdicts.append(Verdict(names[a], int(sizes[a]), VERDICTS[verdict], partner, *shares))
     return tuple(verdicts)
 

@@ -71,8 +71,8 @@ def check_memory(need: int, what: str) -> None:
         return
     text = f"is too large to be read whole: {what} take about {in_words(need)} of memory, and "
     text = literal(f"{text}{in_words(allowed())} may be used. ")
-    remedy = "Leave out rows or columns, save it as CSV, Parquet or NPY, which are read in blocks, "
-    raise TableError(Message(f"{text}{remedy}or allow more ({{memory}})."))
+    remedy = "Leave out rows or columns, or allow more ({memory}). "
+    raise TableError(Message(f"{text}{remedy}`score` reads CSV, Parquet and NPY in blocks."))
 
 
 def in_words(size: float) -> str:

@@ -273,8 +273,8 @@ def numbers_of(frame: pd.DataFrame, source_name: str) -> Floats:
     text = [str(name) for name in frame if frame[name].dtype.kind not in "fiub"]
     if text:
         problem = f"{source_name} has columns that are not numbers: {text}. "
-        remedy = "Leave them out ({drop}), or name the rows by one ({id})."
-        raise InputError(literal(problem) + remedy)
+        remedy = "Leave them out, or make numbers of the table first (clustertrust.TablePreparer)."
+        raise InputError(literal(f"{problem}{remedy}"))
     check_whole_numbers(frame, source_name)
     # pandas' own types have NA.
     plain = all(isinstance(dtype, np.dtype) for dtype in frame.dtypes)

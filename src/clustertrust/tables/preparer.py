@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -303,6 +304,8 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         """Return a table as a DataFrame whose columns are called by text, and whether they were."""
         if type(X).__name__ == "LazyFrame":
             raise TypeError("X is a polars LazyFrame, which has no rows yet; give X.collect().")
+        if isinstance(X, str | Path):
+            raise TypeError(f"X={str(X)!r} is a path; give a table, such as pd.read_csv(path).")
         frame = X if isinstance(X, pd.DataFrame) or not hasattr(X, "to_pandas") else X.to_pandas()
         if not isinstance(frame, pd.DataFrame):
             array = validate_data(
