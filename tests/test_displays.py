@@ -41,41 +41,20 @@ from clustertrust.fusion import FUSIONS
 mpl.use("Agg")
 pytestmark = pytest.mark.usefixtures("no_figure_stays_open")
 
-# Every display from a record, its data and the truth.
-FROM_CONFIDENCE = {
-    AlignmentDisplay: lambda c, X, y, ax=None: AlignmentDisplay.from_confidence(c, ax=ax),
-    ConvergenceDisplay: lambda c, X, y, ax=None: ConvergenceDisplay.from_confidence(c, X, ax=ax),
-    CoverageAccuracyDisplay: lambda c, X, y, ax=None: CoverageAccuracyDisplay.from_confidence(
-        c, y, ax=ax
-    ),
-    DecileDisplay: lambda c, X, y, ax=None: DecileDisplay.from_confidence(c, y, ax=ax),
-    RiskCoverageDisplay: lambda c, X, y, ax=None: RiskCoverageDisplay.from_confidence(c, y, ax=ax),
-    ScoreBarsDisplay: lambda c, X, y, ax=None: ScoreBarsDisplay.from_confidence(c, ax=ax),
-    ScoreDistributionDisplay: lambda c, X, y, ax=None: ScoreDistributionDisplay.from_confidence(
-        c, ax=ax
-    ),
-    ScoreScatterDisplay: lambda c, X, y, ax=None: ScoreScatterDisplay.from_confidence(c, X, ax=ax),
-    StabilityGeometryDisplay: lambda c, X, y, ax=None: StabilityGeometryDisplay.from_confidence(
-        c, ax=ax
-    ),
-}
-FROM_ESTIMATOR = {
-    AlignmentDisplay: lambda c, y, ax=None: AlignmentDisplay.from_estimator(c, ax=ax),
-    ConvergenceDisplay: lambda c, y, ax=None: ConvergenceDisplay.from_estimator(c, ax=ax),
-    CoverageAccuracyDisplay: lambda c, y, ax=None: CoverageAccuracyDisplay.from_estimator(
-        c, y, ax=ax
-    ),
-    DecileDisplay: lambda c, y, ax=None: DecileDisplay.from_estimator(c, y, ax=ax),
-    RiskCoverageDisplay: lambda c, y, ax=None: RiskCoverageDisplay.from_estimator(c, y, ax=ax),
-    ScoreBarsDisplay: lambda c, y, ax=None: ScoreBarsDisplay.from_estimator(c, ax=ax),
-    ScoreDistributionDisplay: lambda c, y, ax=None: ScoreDistributionDisplay.from_estimator(
-        c, ax=ax
-    ),
-    ScoreScatterDisplay: lambda c, y, ax=None: ScoreScatterDisplay.from_estimator(c, ax=ax),
-    StabilityGeometryDisplay: lambda c, y, ax=None: StabilityGeometryDisplay.from_estimator(
-        c, ax=ax
-    ),
-}
+OF_TRUTH = {CoverageAccuracyDisplay, DecileDisplay, RiskCoverageDisplay}
+OF_DATA = {ConvergenceDisplay, ScoreScatterDisplay}
+OF_SCORES = {AlignmentDisplay, ScoreBarsDisplay, ScoreDistributionDisplay, StabilityGeometryDisplay}
+EVERY = sorted(OF_TRUTH | OF_DATA | OF_SCORES, key=lambda display: display.__name__)
+every_display = pytest.mark.parametrize("display", EVERY, ids=lambda cls: cls.__name__)
+
+
+def from_estimator(display, cake, y, ax=None):
+    return display.from_estimator(cake, *([y] if display in OF_TRUTH else []), ax=ax)
+
+
+def from_confidence(display, scored, X, y, ax=None):
+    more = [y] if display in OF_TRUTH else [X] if display in OF_DATA else []
+    return display.from_confidence(scored, *more, ax=ax)
 
 
 def assert_same(value, expected):
@@ -100,13 +79,13 @@ def test_the_list_of_names_is_sorted_and_complete():
     assert displays.__all__ == sorted(displays.__all__)
     others = {KProfileDisplay, ReliabilityDisplay, displays.score_colors}  # tested elsewhere
     every = {getattr(displays, name) for name in displays.__all__}
-    assert every - others == set(FROM_CONFIDENCE) == set(FROM_ESTIMATOR)
+    assert every - others == set(EVERY)
 
 
-@pytest.mark.parametrize("display", FROM_ESTIMATOR, ids=lambda cls: cls.__name__)
+@every_display
 def test_axes_given_are_used_and_pyplot_is_left_alone(display, iris):
     ax = new_ax()
-    shown = drawn(FROM_ESTIMATOR[display](iris, IRIS.target, ax))
+    shown = drawn(from_estimator(display, iris, IRIS.target, ax))
     assert isinstance(shown, display)
     assert shown.ax_ is ax
     assert shown.figure_ is ax.figure
@@ -117,39 +96,39 @@ def test_axes_given_are_used_and_pyplot_is_left_alone(display, iris):
     assert again.get_xlabel() == ax.get_xlabel() != ""
 
 
-@pytest.mark.parametrize("display", FROM_ESTIMATOR, ids=lambda cls: cls.__name__)
+@every_display
 def test_without_axes_one_figure_is_made(display, iris):
-    shown = FROM_ESTIMATOR[display](iris, IRIS.target)
+    shown = from_estimator(display, iris, IRIS.target)
     assert plt.get_fignums() == [shown.figure_.number]
     assert drawn(shown).ax_.get_title() != ""
 
 
-@pytest.mark.parametrize("display", FROM_CONFIDENCE, ids=lambda cls: cls.__name__)
+@every_display
 def test_estimator_and_record_give_the_same_numbers(display, iris):
     y = IRIS.target.to_numpy()
-    one = FROM_ESTIMATOR[display](iris, y, new_ax())
+    one = from_estimator(display, iris, y, new_ax())
     # Else the reference's own names.
     scored = replace(confidence(IRIS.data, iris.ensemble_), label_names=np.arange(3))
-    other = FROM_CONFIDENCE[display](scored, IRIS.data, y, new_ax())
+    other = from_confidence(display, scored, IRIS.data, y, new_ax())
     numbers = [name for name in vars(one) if not name.endswith("_")]
     assert numbers
     for name in numbers:
         assert_same(getattr(other, name), getattr(one, name))
 
 
-@pytest.mark.parametrize("display", FROM_ESTIMATOR, ids=lambda cls: cls.__name__)
+@every_display
 def test_what_is_no_fitted_cake_is_turned_away(display):
     y = IRIS.target
     with pytest.raises(NotFittedError):
-        FROM_ESTIMATOR[display](CAKE(3), y)
+        from_estimator(display, CAKE(3), y)
     with pytest.raises(TypeError, match=r"pipeline\[-1\]"):
-        FROM_ESTIMATOR[display](make_pipeline(CAKE(3)), y)
+        from_estimator(display, make_pipeline(CAKE(3)), y)
     with pytest.raises(TypeError, match="from_estimator"):
-        FROM_CONFIDENCE[display](CAKE(3), IRIS.data, y)
+        from_confidence(display, CAKE(3), IRIS.data, y)
     assert plt.get_fignums() == []
 
 
-@pytest.mark.parametrize("display", FROM_ESTIMATOR, ids=lambda cls: cls.__name__)
+@every_display
 def test_methods_show_and_describe_the_arguments_that_they_take(display):
     of_plot = set(inspect.signature(display.plot).parameters)
     assert {"self", "ax"} <= of_plot
@@ -173,7 +152,7 @@ def test_arguments_of_a_display_are_those_of_its_numbers_and_its_drawing():
     ]
 
 
-@pytest.mark.parametrize("display", FROM_ESTIMATOR, ids=lambda cls: cls.__name__)
+@every_display
 def test_options_that_a_display_does_not_have_are_errors(display, iris):
     message = rf"(?=.*'colour').*{display.__name__}\.(from_estimator|from_confidence|plot)\b"
     for make, source in ((display.from_estimator, iris), (display.from_confidence, GAPPY)):
@@ -181,7 +160,7 @@ def test_options_that_a_display_does_not_have_are_errors(display, iris):
         with pytest.raises(TypeError, match=message):
             make(source, *y, colour="red")
     with pytest.raises(TypeError, match=message):
-        FROM_ESTIMATOR[display](iris, IRIS.target, new_ax()).plot(colour="red")
+        from_estimator(display, iris, IRIS.target, new_ax()).plot(colour="red")
     assert plt.get_fignums() == []
 
 
@@ -191,11 +170,11 @@ def test_a_figure_that_cannot_be_drawn_is_closed(iris):
     assert plt.get_fignums() == []
 
 
-@pytest.mark.parametrize("display", FROM_ESTIMATOR, ids=lambda cls: cls.__name__)
+@every_display
 def test_without_matplotlib_the_message_says_how_to_get_it(display, iris, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r'pip install "clustertrust\[plot\]"'):
-        FROM_ESTIMATOR[display](iris, IRIS.target)
+        from_estimator(display, iris, IRIS.target)
 
 
 def test_matplotlib_is_not_imported_before_a_plot_is_drawn():
@@ -205,7 +184,7 @@ def test_matplotlib_is_not_imported_before_a_plot_is_drawn():
 
 @pytest.mark.parametrize(
     "display",
-    [cls for cls in FROM_CONFIDENCE if cls is not AlignmentDisplay],
+    [cls for cls in EVERY if cls is not AlignmentDisplay],
     ids=lambda cls: cls.__name__,
 )
 def test_points_without_a_score_are_told_of(display):
@@ -217,7 +196,7 @@ def test_points_without_a_score_are_told_of(display):
         scored = confidence(X, runs)
     missing = int(np.isnan(scored.scores).sum())
     assert missing > 5
-    shown = drawn(FROM_CONFIDENCE[display](scored, X, y, new_ax()))
+    shown = drawn(from_confidence(display, scored, X, y, new_ax()))
     if display is ScoreScatterDisplay:
         assert f"no score ({missing})" in [
             text.get_text() for text in shown.ax_.get_legend().get_texts()
@@ -231,7 +210,7 @@ def test_points_without_a_score_are_told_of(display):
 )
 def test_records_without_any_score_are_drawn_too(display):
     nothing = record(np.full(5, NAN), [-1, -1, -1, -1, -1])
-    drawn(FROM_CONFIDENCE[display](nothing, PLANE[:5], None, new_ax()))
+    drawn(from_confidence(display, nothing, PLANE[:5], None, new_ax()))
 
 
 @pytest.mark.parametrize("display", [CoverageAccuracyDisplay, DecileDisplay, RiskCoverageDisplay])
@@ -239,11 +218,11 @@ def test_the_truth_must_fit_the_points(display):
     with pytest.raises(
         ValueError, match=r"y has shape \(3,\); give the true class of each of the 8 points"
     ):
-        FROM_CONFIDENCE[display](GAPPY, None, [0, 1, 2])
+        from_confidence(display, GAPPY, None, [0, 1, 2])
     with pytest.raises(ValueError, match="no score that is a number"):
-        FROM_CONFIDENCE[display](record([NAN, NAN], [0, 1]), None, [0, 1])
+        from_confidence(display, record([NAN, NAN], [0, 1]), None, [0, 1])
     with pytest.raises(ValueError, match="truth is missing"):
-        FROM_CONFIDENCE[display](record([0.1, 0.2], [0, 1]), None, [0, None])
+        from_confidence(display, record([0.1, 0.2], [0, 1]), None, [0, None])
 
 
 # Scatter
@@ -452,7 +431,7 @@ def test_the_example_draws_every_display(tmp_path, monkeypatch):
         saved = example.draw(name, remember, cake, IRIS.target.to_numpy())
         assert saved.read_bytes().startswith(b"\x89PNG")
         assert f"images/{saved.name}" in page
-    assert {type(shown[name]) for name in example.BLOBS} == set(FROM_ESTIMATOR)
+    assert {type(shown[name]) for name in example.BLOBS} == set(EVERY)
     assert example.many_clusters()[0].shape[1] == 6
 
 
