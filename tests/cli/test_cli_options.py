@@ -232,7 +232,8 @@ def test_the_librarys_defaults_of_an_audit_are_the_commands(folder):
     [
         ("", 2, "There are no labels to audit: name their column with --labels-column"),
         ("--labels mine.csv -k 3", 2, "No such option"),
-        ("--labels runs.csv", 1, "runs.csv has 2 columns of labels; an audit takes one"),
+        ("--labels runs.csv", 1, "runs.csv has 2 columns; an audit takes one, of labels"),
+        ("--labels plain.csv", 1, "plain.csv has 4 columns; an audit takes one, of labels"),
     ],
 )
 def test_what_the_command_cannot_audit_is_told(folder, library, typed, code, told):

@@ -24,6 +24,11 @@ def score_given(request: ScoreRequest, points: Points, graph: Any) -> Confidence
         runs = points.labels[points.kept].reset_index(drop=True)
     typed, method = request.typed, request.method
     is_one = runs.shape[1] == 1
+    if isinstance(request, AuditRequest) and not is_one:
+        raise ValueError(
+            f"{request.labels} has {runs.shape[1]} columns; an audit takes one, of labels. Score "
+            "several runs with clustertrust score --labels."
+        )
     why = "one labelling is audited" if is_one else "nothing is clustered"
     request.refuse(NOT_AUDITING if is_one else AUDITING, f"With --labels {why}")
     X, params = points.X, method.auditing(typed) if is_one else method.scoring()
@@ -32,11 +37,6 @@ def score_given(request: ScoreRequest, points: Points, graph: Any) -> Confidence
     labels = Ensemble.from_labels(runs, noise=request.noise_rule)
     if is_one:
         return audit(X, labels, **params, **_classifier(request, points), verbose=is_interactive())
-    if isinstance(request, AuditRequest):
-        raise ValueError(
-            f"{request.labels} has {runs.shape[1]} columns of labels; an audit takes one. Score "
-            "several runs with clustertrust score --labels."
-        )
     return confidence(X, labels, **params)
 
 
