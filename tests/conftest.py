@@ -18,6 +18,10 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+# The state of the random numbers of a module when its first test began
+_FIRST: dict[str, dict] = {}
+
+
 # Folders and output
 
 
@@ -25,6 +29,15 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 def no_width_from_outside(monkeypatch):
     """Let no width of the caller's terminal wrap what the command prints."""
     monkeypatch.delenv("COLUMNS", raising=False)
+
+
+@pytest.fixture(autouse=True)
+def same_draws(request):
+    """Let a test draw the same numbers whichever tests of its module came before it."""
+    numbers = getattr(request.module, "RNG", None)
+    if numbers is not None:
+        state = _FIRST.setdefault(request.module.__name__, numbers.bit_generator.state)
+        numbers.bit_generator.state = state
 
 
 @pytest.fixture

@@ -256,15 +256,22 @@ def test_where_the_higher_family_explains_it_no_k_is_recommended(blobs, tmp_path
     assert "If there are several, most likely 3 clusters" in profile.summary()
 
 
-def test_of_many_k_four_are_compared():
-    assert_array_equal(np.arange(2, 13)[spread_out(np.arange(2, 13))], [2, 4, 7, 12])
-    assert_array_equal(spread_out(np.array([2, 3])), [0, 1])
+def test_of_many_k_six_are_compared():
+    assert_array_equal(np.arange(2, 13)[spread_out(np.arange(2, 13))], [2, 3, 4, 6, 8, 12])
+    assert_array_equal(spread_out(np.arange(2, 8)), np.arange(6))
     profile = choose_k(BLOBS, range(2, 10), **FEW)
     compared = np.isfinite(profile.to_frame()["adjusted"])
-    assert compared.sum() == 4
+    assert compared.sum() == 6
     assert_array_equal(profile.n_clusters[compared], profile.null_test.n_clusters)
-    assert "Compared with data without clusters: 2, 3, 5, 9 (adjusted: " in profile.summary()
+    assert "Compared with data without clusters: 2, 3, 4, 5, 7, 9 (adjusted: " in profile.summary()
     assert "(adjusted: " not in choose_k(BLOBS, range(2, 4), null=None, **FEW).summary()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_few_points_in_clear_clusters_are_not_called_one(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, 2)) + 5 * np.repeat([[0, 0], [1, 0], [2, 0]], 20, axis=0)
+    assert choose_k(X, n_runs=10, random_state=seed).best == 3
 
 
 def test_one_cloud_is_called_structured_no_more_often_than_the_level_allows():

@@ -115,7 +115,7 @@ def choose_k(
         why. None: no comparison, and the answer is never 1.
     effort : {"quick", "full"}
         How surrogates are compared. "quick": 400 points of the data and of each surrogate,
-        clustered once with up to four of the k, by mean silhouettes. "full": every surrogate is
+        clustered once with up to six of the k, by mean silhouettes. "full": every surrogate is
         scored as the data are, by mean scores; this takes about forty times as long as the data.
     n_surrogates : int
         B, number of surrogates of each family: the same for all k.
