@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit, logit
 from sklearn.cluster import KMeans
-from sklearn.datasets import load_breast_cancer
+from sklearn.datasets import load_breast_cancer, make_blobs
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from test_answers import table_of
@@ -158,6 +158,16 @@ def test_too_few_answers_keep_nothing_and_say_what_to_ask(cancer):
     assert nothing.cut is None
     assert not nothing.kept.any()
     assert "none of the answers is about rows drawn at random" in str(nothing)
+
+
+def test_of_a_small_table_no_more_is_asked_than_its_rows_need():
+    # If all answers are right, so many of 150 rows show that at most 7 are wrong.
+    X = make_blobs(150, 2, centers=3, random_state=1)[0]
+    cake = CAKE(3, random_state=0).fit(X)
+    few, enough = (ask(cake, m) for m in (40, 100))
+    more = decide(cake, few.answered(right=np.ones(40))).more
+    assert decide(cake, enough.answered(right=np.ones(100))).guaranteed
+    assert 0 < more <= 60
 
 
 def test_where_all_are_wrong_more_answers_do_not_help():

@@ -182,6 +182,8 @@ def test_audits_and_profiles_show_themselves(wines):
     shown = Cells(found._repr_html_())
     assert shown.open == []
     assert f"Labels that look wrong: {found.wrong_labels}" in found._repr_html_()
+    # It asks about labels, not about structure.
+    assert "structure" not in found._repr_html_()
     said = [row[-1] for row in shown.rows]
     assert [str(verdict) for verdict in found.verdicts] == said[said.index("verdict") + 1 :][:2]
     # It begins with the suspected rows, the least trusted first.

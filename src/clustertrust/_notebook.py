@@ -47,8 +47,11 @@ class ScoresInNotebook:
         return confidence_html(confidence)
 
 
-def confidence_html(confidence: Confidence) -> str:
-    """Return a small table of the clusters and a histogram of the scores as HTML."""
+def confidence_html(confidence: Confidence, opening: bool = True) -> str:
+    """Return a small table of the clusters and a histogram of the scores as HTML.
+
+    The opening says whether there is structure, which an audit of labels does not ask.
+    """
     cut = confidence.cut()
     kept = above(confidence.scores, cut.threshold)
     n, k = len(confidence.scores), confidence.n_clusters
@@ -56,7 +59,8 @@ def confidence_html(confidence: Confidence) -> str:
         f"{n:,} points in {k} {'cluster' if k == 1 else 'clusters'}, {confidence.n_runs} runs; "
         f"{kept.sum():,} ({kept.mean():.0%}) have a score above {cut.threshold:g}{cut.origin}"
     )
-    verdict = f"<b>{html.escape(str(cut.opening))}</b><br>"
+    text = html.escape(str(cut.opening))
+    verdict = f"{text if cut.verdict is None else f'<b>{text}</b>'}<br>" if opening else ""
     return (
         f'<div style="{SIDE_BY_SIDE};margin:8px 0">'
         f'<div style="width:100%;margin-bottom:4px">{verdict}{line}</div>'

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binom
 
 from clustertrust._types import Array, Bools, Floats, Ints
 from clustertrust._validation.arguments import check_inside
@@ -22,6 +21,7 @@ from clustertrust.answers.judging import Answers, Judged, check_answers, judge_b
 from clustertrust.answers.learned import LearnedConfidence, learn_from
 from clustertrust.answers.scored import Scored, scored
 from clustertrust.calibration.classes import ClusterMap, map_clusters
+from clustertrust.calibration.evidence import hypergeometric_p
 from clustertrust.calibration.sampling import Sample
 from clustertrust.calibration.thresholds import RiskThreshold, risk_threshold
 
@@ -325,10 +325,12 @@ def _more(scores: Floats, answers: Answers, plan: Plan, risk: float, delta: floa
     """
     p = np.sort(scores[~np.isnan(scores)])[::-1]
     shares = np.arange(10, 101) / 100
-    wrong = np.array([1 - p[: max(1, int(share * len(p)))].mean() for share in shares])
+    kept = np.maximum((shares * len(p)).astype(np.int64), 1)
+    wrong = 1 - np.cumsum(p)[kept - 1] / kept
     totals = np.unique(np.ceil(np.geomspace(1, LARGEST_PLAN / 10, 60)).astype(np.int64)) * 10
-    n = np.floor(totals[:, None] * shares)
-    enough = (binom.cdf(np.ceil(wrong * n), n, risk) <= delta).any(axis=1)
+    n = np.minimum((totals[:, None] * shares).astype(np.int64), kept)
+    errors = np.ceil(wrong * n).astype(np.int64)
+    enough = (hypergeometric_p(errors, n, kept, risk) <= delta).any(axis=1)
     left = _left(scores, answers)
     if not enough.any() or not left:
         return None

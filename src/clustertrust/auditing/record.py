@@ -9,7 +9,7 @@ from typing import Annotated, Any, NamedTuple, Self
 import numpy as np
 import pandas as pd
 
-from clustertrust._notebook import with_findings
+from clustertrust._notebook import confidence_html, with_findings
 from clustertrust._types import Array, Bools, Floats, Ints
 from clustertrust.auditing.verdicts import (
     DISSOLVED,
@@ -183,11 +183,8 @@ class Audit(Confidence):
             wrong += f"\n{NO_BETTER}"
         return f"{wrong}\n\nVerdicts on the given clusters\n{table.to_string()}"
 
-    def _repr_html_(self) -> str | None:
+    def _repr_html_(self) -> str:
         """Return what a notebook shows."""
-        shown = super()._repr_html_()
-        if shown is None:
-            return None
         table = self.clusters()[["points", "issues"]].astype(str)
         verdicts = [
             (str(verdict.cluster), *counts, str(verdict))
@@ -199,7 +196,8 @@ class Audit(Confidence):
             (name, row.label, row.suggested, f"{row.suggested_score:.0%}", f"{row.score:.2f}")
             for name, row in zip(worst.index, worst.itertuples(), strict=True)
         ]
-        return with_findings(shown, str(self.wrong_labels), suspects, verdicts)
+        scores = confidence_html(self, opening=False)
+        return with_findings(scores, str(self.wrong_labels), suspects, verdicts)
 
     def verdicts_by_name(self) -> dict[str, str]:
         """Return the verdict on each given cluster in words, as AnnData objects list it."""
