@@ -71,6 +71,17 @@ def test_a_mixture_with_other_settings_fits_itself(params):
     assert not fit_mixture(GaussianMixture(3, random_state=0), X.astype(np.float32))
 
 
+def test_a_mixture_of_few_directions_in_single_precision_is_fitted():
+    # Twenty columns in three directions, as components of cells or of texts are
+    X = RNG.normal(size=(500, 3)) @ RNG.normal(size=(3, 20)) + 1e-4 * RNG.normal(size=(500, 20))
+    X = X.astype(np.float32)
+    single, double = (
+        build_ensemble(one, "gmm", n_clusters=3, n_runs=3, random_state=0).labels
+        for one in (X, X.astype(np.float64))
+    )
+    assert_array_equal(single, double)
+
+
 def test_a_mixture_that_has_not_converged_warns_in_the_same_words():
     X, k = SETS["noise"]
     with pytest.warns(ConvergenceWarning, match="did not converge"):

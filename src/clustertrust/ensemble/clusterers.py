@@ -276,6 +276,8 @@ class _Mixture(GivenMixture):
         return GaussianMixture(k, n_init=1)
 
     def fit(self, model: Any, X: Any, shared: Any = None) -> FittedRun:
+        """Fit it in double precision: in single, covariances of few directions are singular."""
+        X = np.asarray(X, dtype=np.float64) if isinstance(X, np.ndarray) else X
         return self._place(model, X) if fit_mixture(model, X) else super().fit(model, X)
 
 
