@@ -48,10 +48,7 @@ class ScoresInNotebook:
 
 
 def confidence_html(confidence: Confidence, opening: bool = True) -> str:
-    """Return a small table of the clusters and a histogram of the scores as HTML.
-
-    The opening says whether there is structure, which an audit of labels does not ask.
-    """
+    """Return the verdict, a table of the clusters and a histogram of the scores as HTML."""
     cut = confidence.cut()
     kept = above(confidence.scores, cut.threshold)
     n, k = len(confidence.scores), confidence.n_clusters

@@ -71,10 +71,7 @@ def given_view(embedding: Any, row_names: pd.Index, data_name: str) -> View:
 
 
 def data_view(X: Any, columns: Sequence[str], beside: Floats, beside_name: str) -> View:
-    """Draw two columns as they are, one against `beside`, more by their principal components.
-
-    X is dense or CSR.
-    """
+    """Draw two columns of X, dense or CSR, one against `beside`; more by principal components."""
     if len(columns) > 2:
         return principal_view(X, f"{len(columns)} columns")
     dense = X.toarray() if sparse.issparse(X) else np.asarray(X, dtype=np.float64)

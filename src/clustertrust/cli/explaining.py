@@ -116,10 +116,7 @@ def _in_words(name: str, row: pd.Series) -> list[str]:
 
 
 def _beside_clusters(points: Points, table: pd.DataFrame, position: int) -> list[str]:
-    """Return the row's values next to the means of its cluster and of its rival, as a table.
-
-    For categories, the share of each cluster that has the same one is shown.
-    """
+    """Return the row next to its cluster and its rival: means, and shares of its categories."""
     row = table.iloc[position]
     if not isinstance(points.unscaled, pd.DataFrame) or pd.isna(row["label"]):
         return []

@@ -72,10 +72,7 @@ def _read_partitions(path: str, id: str | None, points: Points) -> pd.DataFrame:
 def _read_rows(
     path: str, id: str | None, points: Points, header: bool | None = None
 ) -> pd.DataFrame:
-    """Read a table about the rows of the data, and return what it says of those that are used.
-
-    A column that names the rows is compared with the names in the data, and left out.
-    """
+    """Read a table about the rows of the data that are used; names, which must match, drop out."""
     table = read_table(path, Reading(text=() if id is None else (id,), header=header)).data
     if not isinstance(table, pd.DataFrame):
         raise ValueError(f"{path} holds a sparse matrix; give a table.")

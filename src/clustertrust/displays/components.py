@@ -25,10 +25,7 @@ _STABILITY_LABELS = {
 
 
 def fusion_of(confidence: Confidence) -> str | None:
-    """Name of the fusion that gives these scores from their components.
-
-    None where no fusion does.
-    """
+    """Name of the fusion that gives these scores from their components; None: no fusion does."""
     c, g = confidence.stability, confidence.geometry
     for name, fuse in FUSIONS.items():
         # A third component has no lines in this plane

@@ -208,10 +208,7 @@ class ScoreScatterDisplay(PointsDisplay):
         return f"Score of each point: median {np.median(without_nan(self.scores)):.2f}"
 
     def _name_clusters(self) -> list[Any]:
-        """Write each name at the member nearest to its cluster's median.
-
-        Names that would overlap move apart.
-        """
+        """Write each name at the member nearest to its cluster's median, so that none overlap."""
         ax = self.ax_
         groups = [group for group in groups_of(self.labels, self.label_names) if group.assigned]
         if not groups:

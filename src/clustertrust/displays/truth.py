@@ -36,10 +36,7 @@ _COVERAGE = "coverage: share of the points kept, the surest first"
 
 
 def scores_and_correct(confidence: Confidence, y: Any) -> tuple[Floats, Bools]:
-    """Return the scores that are numbers, and whether each of their points is right.
-
-    Clusters and classes are matched among these points.
-    """
+    """Return scores that are numbers, and whether their points, matched among them, are right."""
     scores = confidence.scores
     truth = np.asarray(y)
     if truth.shape != scores.shape:

@@ -64,10 +64,7 @@ def run_all(
     *,
     what: str = "runs",
 ) -> list[Run]:
-    """Fit the runs (r, seed), each on one thread; return those that succeeded, in order.
-
-    `what` names them in warnings.
-    """
+    """Fit the runs (r, seed) on one thread each; return those that succeeded, in order."""
     # Loaded here, so that its own warnings are not taken for those of a run.
     backend()
     by_rows = recipe.device in GPU and not recipe.takes_directions

@@ -30,10 +30,7 @@ def draw_seeds(random_state: Any, n_runs: int) -> tuple[int | None, tuple[int, .
 
 
 def spawn_seeds(entropy: int, n_runs: int, first: int = 0) -> tuple[int, ...]:
-    """Return the seeds of the runs from `first` on.
-
-    Each depends only on (entropy, r), so more runs start with the same ones.
-    """
+    """Return the seeds of the runs from `first` on; each depends only on (entropy, r)."""
     spawned = (
         np.random.SeedSequence(entropy, spawn_key=(r,)) for r in range(first, first + n_runs)
     )

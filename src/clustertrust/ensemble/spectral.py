@@ -56,9 +56,7 @@ def _pieces(near: Bools) -> tuple[int, Ints]:
 
 
 def _joined(labels: Ints, count: int, k: int, squares: Floats) -> Ints:
-    """Return labels of `count` pieces joined to k, the two closest first; the distance of two is
-    that of their closest points.
-    """
+    """Return labels of `count` pieces joined to k, always the two with the closest points."""
     order = np.argsort(labels, kind="stable")
     starts = np.searchsorted(labels[order], np.arange(count))
     apart = np.minimum.reduceat(squares[np.ix_(order, order)], starts, axis=0)
@@ -87,10 +85,7 @@ def _embed(near: Bools, k: int) -> Floats:
 
 
 def spectral_labels(model: Any, X: Array) -> Ints | None:
-    """Return the labels that the model's own `fit` gives, but for rounding and ties.
-
-    None for other settings, and for data that are not few points in float64.
-    """
+    """Return the labels of the model's own `fit` but for rounding and ties; None: not for these."""
     is_plain = type(model) is SpectralClustering and all(
         getattr(model, name) == value for name, value in _DEFAULTS.items()
     )

@@ -112,10 +112,7 @@ def _legend(choice: Choice) -> str:
 
 
 def _evidence(choice: Choice, screen: str, width: int, height: int) -> str:
-    """Draw probabilities as bars, and what each kind of evidence says as lines.
-
-    The style sheet shows the chart of one `screen`.
-    """
+    """Draw probabilities as bars and kinds of evidence as lines; the style shows one `screen`."""
     ks = [int(k) for k in choice.n_clusters]
     step = (width - LEFT - RIGHT) / len(ks)
     base = height - BOTTOM

@@ -175,9 +175,7 @@ def read_votes(votes: Any, table: pd.DataFrame) -> tuple[Floats, list[Hashable]]
 
 
 def read_data(X: Any, table: pd.DataFrame) -> tuple[Any, list[str]]:
-    """Check the data: a float array or CSR matrix, missing values allowed, and the names of its
-    columns.
-    """
+    """Check the data: a float array or CSR matrix, gaps allowed, and the names of its columns."""
     check_columns(X, "Show the whole table with original=…, and give X its numbers or nothing.")
     matrix = check_array(X, input_name="X", **MATRIX_OPTIONS)
     check_same_points("X", X if is_frame(X) else matrix, "table", table.index)

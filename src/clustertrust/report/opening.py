@@ -51,10 +51,7 @@ def audit_verdict(n_suspected: int, n: int) -> str:
 
 
 def score_shares(scores: Floats, null_scores: Any) -> dict[str, list[float]] | None:
-    """Return the share of scores in each of `BINS` bars from 0 to 1, of these and without clusters.
-
-    None where there are no scores of data without clusters.
-    """
+    """Return shares of scores in `BINS` bars, of these and without clusters (None: not known)."""
     if null_scores is None or len(null_scores) == 0:
         return None
     null = check_floats("null_scores", null_scores, "a flat sequence of numbers")

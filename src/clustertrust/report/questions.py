@@ -70,8 +70,5 @@ def pack_row_numbers(rows: Any, index: pd.Index) -> dict[str, Any] | None:
 
 
 def fingerprint(parts: Iterable[Any]) -> str:
-    """Return a digest of what answers are about, under which the browser keeps them.
-
-    A page that is written anew with the same points and labels finds its answers again.
-    """
+    """Return a digest of points and labels, under which the browser keeps and finds answers."""
     return hashlib.sha256(json.dumps(list(parts)).encode()).hexdigest()[:24]

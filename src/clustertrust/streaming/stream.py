@@ -98,9 +98,7 @@ class Streamed:
         return self.built.n_passes + (2 if isinstance(self.scorer, PairScorer) else 1)
 
     def scores(self, reader: BlockReader) -> Iterator[tuple[Block, Arrays]]:
-        """Yield the blocks of the table, without their numbers, each with the fields of
-        `Confidence` of its points.
-        """
+        """Yield the blocks of the table, without numbers, with the results of their points."""
         scorer = self.scorer
         yield from reader.map(
             lambda block: (block._replace(X=block.X[:, :0]), scorer(block)), "scoring"
@@ -299,10 +297,7 @@ def _moved(run: Run, centers: Array) -> Run:
 def _step_together(
     reader: BlockReader, runs: list[Run], tolerance: float, directions: bool
 ) -> tuple[list[Run], Totals, int]:
-    """Lloyd's iterations of all runs, one pass each.
-
-    The sums are those of the centres that are returned.
-    """
+    """Lloyd's iterations of all runs, one pass each; the sums are of the centres returned."""
     for step in range(1, MOST_STEPS + 1):
         totals = sum_up(reader, _placers(runs), f"k-means, pass {step}", directions)
         moved = [_to_means(run, totals, r) for r, run in enumerate(runs)]
