@@ -12,7 +12,7 @@ from test_answers import table_of
 from clustertrust import CAKE
 from clustertrust.answers import Answers, ask, decide, learn
 from clustertrust.answers.deciding import spent_on_learning
-from clustertrust.answers.drawing import draw_p_value
+from clustertrust.answers.judging import draw_p_value
 from clustertrust.answers.posterior import covariance
 from clustertrust.answers.questions import most_instructive
 from clustertrust.evaluation import auroc, correctness

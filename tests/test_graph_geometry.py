@@ -16,7 +16,7 @@ from sklearn.neighbors import NearestNeighbors, kneighbors_graph
 from strategies import few
 
 from clustertrust import CAKE, Runs, audit, build_ensemble, confidence
-from clustertrust.distances import graph_shares, paths
+from clustertrust.distances import graph_shares
 from clustertrust.geometry import Graph, silhouettes
 
 MOONS, SIDE = make_moons(200, noise=0.06, random_state=0)
@@ -215,7 +215,7 @@ def test_new_points_walk_on_from_their_neighbours():
 def test_paths_lead_to_some_points_of_every_cluster_where_there_are_many(monkeypatch):
     """The mean over all members, but for chance."""
     whole = silhouettes(MOONS, np.column_stack([SIDE, SIDE]), geometry="graph")
-    monkeypatch.setattr(paths, "LANDMARKS", 60)
+    monkeypatch.setattr(graph_shares, "LANDMARKS", 60)
     labels = np.column_stack([SIDE, SIDE])
     labels[:3, 1] = 2  # a cluster of three
     some = silhouettes(MOONS, labels, geometry="graph")

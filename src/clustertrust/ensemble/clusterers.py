@@ -25,14 +25,13 @@ from sklearn.utils import check_random_state
 
 from clustertrust._types import Array, Floats, Ints
 from clustertrust.distances.metrics import is_name
-from clustertrust.ensemble.graphs import NeighborSpectral
 from clustertrust.ensemble.hdbscan import PortableHDBSCAN
 from clustertrust.ensemble.kmedoids import KMedoids
 from clustertrust.ensemble.leiden import Leiden, SharedGraph
 from clustertrust.ensemble.lloyd import PreparedData, prepare_data
 from clustertrust.ensemble.mixture import fit_mixture
 from clustertrust.ensemble.placing import Nearest, Placer, Predict
-from clustertrust.ensemble.spectral import spectral_labels
+from clustertrust.ensemble.spectral import NeighborSpectral, spectral_labels
 
 
 class ShuffledBirch(ClusterMixin, BaseEstimator):

@@ -19,14 +19,14 @@ from clustertrust.report.contents import (
     Named,
     check_original,
     check_unasked,
+    question_order,
     read_data,
     read_scores,
     read_votes,
     sample,
 )
+from clustertrust.report.opening import suspected
 from clustertrust.report.profiles import Moments, moments_of
-from clustertrust.report.questions import question_order
-from clustertrust.report.suspects import suspected
 from clustertrust.tables.plan import TablePlan
 
 # Points in the plots and in the table of points; the rest are counted and can be downloaded.

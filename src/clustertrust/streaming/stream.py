@@ -22,11 +22,11 @@ from clustertrust.chance import chance_of
 from clustertrust.consensus import most_central
 from clustertrust.distances.metrics import unit_rows
 from clustertrust.ensemble import Ensemble, assemble
-from clustertrust.ensemble.building import build_runs
 from clustertrust.ensemble.fitting import Run
 from clustertrust.ensemble.placing import Nearest, place
 from clustertrust.ensemble.recipe import Recipe
-from clustertrust.ensemble.seeds import draw_seeds
+from clustertrust.ensemble.running import build_runs
+from clustertrust.ensemble.runs import draw_seeds
 from clustertrust.files.sources import Block
 from clustertrust.geometry.measuring import GEOMETRIES, warn_of_single_clusters
 from clustertrust.matching import match_runs
