@@ -150,8 +150,8 @@ def profile_html(
         for j, (k, p) in enumerate(pairs)
     )
     width = math.ceil(step * len(pairs))
-    said = ", ".join(f"{k}: {p:.2f}" for k, p in pairs)
-    described = f"Probability of each number of clusters: {said}"
+    shares = ", ".join(f"{k}: {p:.2f}" for k, p in pairs)
+    described = f"Probability of each number of clusters: {shares}"
     picture = html_picture((width, HEIGHT + 34), bars, described)
     return (
         f'<div style="margin:8px 0"><b>{html.escape(verdict)}</b><br>'

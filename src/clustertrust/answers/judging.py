@@ -1,4 +1,4 @@
-"""What a person said of some points → whether their assignment is right, and what it should be."""
+"""A person's answers about points → whether each is assigned rightly, and what it should be."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Judged(Record):
     ----------
     positions : (m,) positions of the points
     right : (m,) 1.0 for right, 0.0 for wrong
-    should_be : (m,) code of the cluster that each should be in, -1 where it was not said
+    should_be : (m,) code of the cluster that each should be in, -1 where none was given
     """
 
     positions: Annotated[Ints, "i m"]
@@ -51,14 +51,14 @@ class AnswerKinds(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Answers:
-    """What a person said about some points.
+    """A person's answers about some points.
 
     Attributes
     ----------
     positions : (m,) positions of the points, each once
     right : (m,) 1.0: the assignment is right, 0.0: wrong, NaN: skipped, or a class was given
     classes : (m,) class of each point, None where skipped; None: no classes were given
-    should_be : (m,) code of the cluster that each should be in, -1 where it was not said
+    should_be : (m,) code of the cluster that each should be in, -1 where none was given
     drawn : (m,) whether the point was drawn at random from all points with a score
     rounds : how many times questions were asked
     labels : (m,) code of the cluster that each is in

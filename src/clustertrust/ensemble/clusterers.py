@@ -1,8 +1,8 @@
 """Clusterers as objects: one for each name, which owns all that is special about it.
 
 `CLUSTERERS` is the one table of names. A clusterer makes an estimator, fits it, and says how the
-runs place unseen points; any other scikit-learn estimator is an `EstimatorClusterer`. A subclass of
-Your own `Clusterer` is passed as ``CAKE(clusterer=Mine())``.
+runs place unseen points; any other scikit-learn estimator is an `EstimatorClusterer`. Your own
+subclass of `Clusterer` is passed as ``CAKE(clusterer=Mine())``.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class Candidate:
     ----------
     n_clusters : the number
     labels : (n,) clusters of the points, negative: none
-    caption : what is said below the picture
+    caption : the text below the picture
     """
 
     n_clusters: int
@@ -188,9 +188,9 @@ def _side_by_side(choice: Choice) -> str:
     )
 
 
-def _svg(width: int, height: int, said: str, parts: Sequence[str]) -> str:
+def _svg(width: int, height: int, label: str, parts: Sequence[str]) -> str:
     return (
-        f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{html.escape(said)}">'
+        f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{html.escape(label)}">'
         f"{''.join(parts)}</svg>"
     )
 

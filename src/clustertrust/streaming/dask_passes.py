@@ -72,10 +72,10 @@ class DaskReader(BlockReader):
         self.sizes = [size for _, size in counted]
         self.n_rows = sum(self.sizes)
         before = np.concatenate([[0], np.cumsum(self.sizes)])[:-1].tolist()
-        beside = [None] * len(counted) if labels is None else self._cut(labels)
+        label_parts = [None] * len(counted) if labels is None else self._cut(labels)
         self._blocks = [
             (part, of_part, first, self.columns)
-            for (part, _), of_part, first in zip(counted, beside, before, strict=True)
+            for (part, _), of_part, first in zip(counted, label_parts, before, strict=True)
         ]
 
     def _cut(self, labels: Any) -> list[Any]:
