@@ -23,7 +23,7 @@ from clustertrust.anndata.data import RESOLUTIONS, cells_of
 from clustertrust.cli import cli
 from clustertrust.distances.links import as_distances
 from clustertrust.ensemble.leiden import Leiden, SharedGraph
-from clustertrust.ensemble.seeds import draw_seeds
+from clustertrust.ensemble.runs import draw_seeds
 from clustertrust.fusion import harmonic
 from clustertrust.geometry import Graph, silhouettes
 from clustertrust.stability import pairwise_stability

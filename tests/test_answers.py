@@ -302,16 +302,6 @@ def test_saved_and_loaded(iris, tmp_path):
         LearnedConfidence.load(tmp_path / "learned", other)
 
 
-def test_a_damaged_file_is_an_error(iris, tmp_path):
-    cake, _, _ = iris
-    learned_from(cake, [0, 1], [True, False]).save(tmp_path / "learned")
-    with np.load(tmp_path / "learned") as file:
-        arrays = dict(file)
-    np.savez(tmp_path / "odd.npz", **arrays | {"positions": np.array([0, 999])})
-    with pytest.raises(ValueError, match="damaged"):
-        LearnedConfidence.load(tmp_path / "odd.npz")
-
-
 @pytest.mark.parametrize(
     ("part", "change", "message"),
     [

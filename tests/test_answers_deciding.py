@@ -5,16 +5,14 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit, logit
-from sklearn.cluster import KMeans
 from sklearn.datasets import load_breast_cancer, make_blobs
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from test_answers import table_of
 
 from clustertrust import CAKE
 from clustertrust.answers import Answers, ask, decide, learn
 from clustertrust.answers.deciding import spent_on_learning
-from clustertrust.answers.drawing import draw_p_value
+from clustertrust.answers.judging import draw_p_value
 from clustertrust.answers.posterior import covariance
 from clustertrust.answers.questions import most_instructive
 from clustertrust.evaluation import auroc, correctness
@@ -327,18 +325,3 @@ def test_wrong_answers_to_decide_are_errors(cancer):
         ask(cake, 570)
     with pytest.raises(ValueError, match="n_random"):
         ask(cake, 10, n_random=11)
-
-
-def test_five_lines_after_a_pipeline_of_ones_own(cancer):
-    _, _, diagnosis = cancer
-    X = load_breast_cancer().data
-    scaled = make_pipeline(StandardScaler(), CAKE(clusterer=KMeans(2), n_runs=10, random_state=0))
-
-    cake = scaled.fit(X)[-1]
-    questions = ask(cake, 120)
-    answers = questions.answered(classes=diagnosis[questions.positions])
-    decision = decide(cake, answers, risk=0.1)
-    kept = X[decision.kept]
-
-    assert len(kept) == decision.n_kept > 100
-    assert "at most 10 % are wrong, with 95 % confidence" in str(decision)

@@ -58,7 +58,7 @@ from clustertrust.auditing.votes import (
     weights_of,
 )
 from clustertrust.distances.neighbors import smallest
-from clustertrust.ensemble.seeds import draw_seeds
+from clustertrust.ensemble.runs import draw_seeds
 from clustertrust.geometry import Graph, Kernel
 from clustertrust.geometry.base import Compute
 from clustertrust.geometry.measuring import as_geometry

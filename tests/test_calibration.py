@@ -5,7 +5,6 @@ The guarantee by exact enumeration and by simulation.
 
 import pickle
 import re
-import sys
 import warnings
 
 import hypothesis.strategies as st
@@ -267,12 +266,6 @@ def test_the_display_draws_the_bins():
     assert display.plot(display.ax_) is display
     with pytest.raises(TypeError, match="must be what"):
         ReliabilityDisplay.from_reliability([1, 2])
-
-
-def test_without_matplotlib_the_display_says_how_to_get_it(monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ImportError, match=r'pip install "clustertrust\[plot\]"'):
-        ReliabilityDisplay.from_predictions([0.2, 0.8], [False, True])
 
 
 # Suggestions

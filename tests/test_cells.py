@@ -84,16 +84,3 @@ def test_encode_gives_minus_1_for_a_label_that_no_training_point_has():
     assert_array_equal(
         cells.encode(np.array([[3, 0], [0, 7], [-1, -1]])), [[1, 0], [-1, -1], [-1, -1]]
     )
-
-
-def test_points_that_no_run_assigns_are_a_cell_of_their_own():
-    cells = meet(np.array([[-1, -1], [0, 0], [-5, -1]]))  # every negative number says the same
-    assert_array_equal(cells.cell_of, [0, 1, 0])
-    assert_array_equal(cells.rows, [[-1, -1], [0, 0]])
-
-
-def test_meet_of_equal_runs_is_the_run():
-    run = np.array([4, 4, 9, 2, 9])
-    cells = meet(np.column_stack([run, 50 - run, run]))
-    assert_array_equal(cells.cell_of, [0, 0, 1, 2, 1])
-    assert_array_equal(cells.counts, [2, 2, 1])

@@ -131,22 +131,6 @@ def test_tied_votes_of_runs_as_like_the_reference_go_to_the_first_run():
     assert strength[4] == 0.5
 
 
-def test_the_reference_can_be_outvoted():
-    runs = np.array([[0, 0, 0, 0, 1, 1, 1]] * 3)
-    runs[0, 3] = 1
-    _, names, labels, strength, _ = vote(runs.T, reference=0)
-    assert names[labels[3]] == 0
-    assert strength[3] == pytest.approx(2 / 3)
-
-
-def test_clusters_without_a_partner_vote_for_nothing():
-    runs = np.array([[0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 0, 2, 1, 1, 1, 1], [0, 0, 0, 2, 1, 1, 1, 1]])
-    _, names, labels, strength, shares = vote(runs.T, reference=0)
-    assert names[labels[3]] == 0
-    assert strength[3] == pytest.approx(1 / 3)
-    assert_allclose(shares.sum(axis=1), [1, 1, 1, 1 / 3, 1, 1, 1, 1])
-
-
 @treatments
 def test_no_vote_at_all(unassigned):
     # Point 3 is only in clusters without a partner, point 8 in no run.
@@ -158,14 +142,6 @@ def test_no_vote_at_all(unassigned):
     assert strength[3] == 0
     assert_array_equal(shares[3], [0, 0])
     assert_array_equal(strength[8], 0 if unassigned == "disagree" else np.nan)
-
-
-@treatments
-def test_strength_is_divided_by_the_runs_that_count(unassigned):
-    runs = np.array([[0, 0, 0, 1, 1, 1]] * 4)
-    runs[2:, 0] = -1
-    strength = vote(runs.T, unassigned=unassigned)[3]
-    assert_array_equal(strength, [1.0 if unassigned == "skip" else 0.5, 1, 1, 1, 1, 1])
 
 
 def test_consensus_uses_matching_under_jaccard_too():
@@ -180,11 +156,3 @@ def test_consensus_uses_matching_under_jaccard_too():
     assert_array_equal(by_matching.labels, by_jaccard.labels)
     assert_array_equal(by_matching.votes, by_jaccard.votes)
     assert not np.array_equal(by_matching.stability, by_jaccard.stability)
-
-
-def test_unknown_consensus():
-    with pytest.raises(
-        ValueError,
-        match=r"consensus='mean' is not known; choose one of \['best-reference', 'medoid'\]",
-    ):
-        confidence([[0.0], [1.0]], [[0, 1], [0, 1]], consensus="mean")

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris, make_blobs
 
-from clustertrust import CAKE, build_ensemble
+from clustertrust import CAKE
 from clustertrust.scoring.convergence import (
     CONVERGED,
     FEWEST_RUNS,
@@ -104,9 +104,6 @@ def test_it_ends_where_nothing_settles(monkeypatch):
 def test_seeds_cannot_be_listed_without_their_number():
     with pytest.raises(ValueError, match="random_state is a list of seeds"):
         CAKE(3, n_runs="auto", random_state=[1, 2, 3]).fit(X)
-    with pytest.raises(TypeError, match="n_runs='many'"):
-        CAKE(3, n_runs="many").fit(X)
-    assert build_ensemble(X, n_clusters=3, n_runs=2, random_state=0).n_runs == 2
 
 
 def test_the_error_is_a_share_of_the_spread():

@@ -28,8 +28,8 @@ from clustertrust.geometry.auto import EXACT_POINTS
 from clustertrust.geometry.measuring import GEOMETRIES
 from clustertrust.k_profile.combine import HELD
 from clustertrust.reasons import NO_STRUCTURE, WEAK_STRUCTURE
+from clustertrust.report.contents import PLANNED_RANDOM
 from clustertrust.report.material import MOST_DRAWN
-from clustertrust.report.questions import PLANNED_RANDOM
 from clustertrust.scoring.convergence import FEWEST_RUNS, MOST_RUNS
 from clustertrust.streaming.stream import SAMPLE_POINTS
 from clustertrust.tables.kinds import MOST_CATEGORIES

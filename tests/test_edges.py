@@ -1,4 +1,4 @@
-"""The cases that were decided once; each test is named after its case."""
+"""The cases that were decided once, but for those of the estimator; each test is named after its case."""
 
 import warnings
 
@@ -10,12 +10,10 @@ from extras import extra
 from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 from strategies import few, labelings, renamings
 
 from clustertrust import CAKE, audit, build_ensemble, confidence
-from clustertrust.fusion import harmonic
 from clustertrust.geometry import Centroid, silhouettes
 from clustertrust.stability import pairwise_stability
 
@@ -34,42 +32,6 @@ def messages(call):
         warnings.simplefilter("always")
         result = call()
     return result, [str(warning.message) for warning in caught]
-
-
-@geometries
-def test_cluster_of_one_point(geometry):
-    s = silhouettes(X, [[0, 1, 1, 1, 1, 1], RUN], geometry=geometry)
-    assert s[0, 0] == 0
-    assert (s[1:] != 0).all()
-
-
-@pytest.mark.parametrize("geometry", [name for name in ALL_GEOMETRIES if name != "graph"])
-def test_duplicates_where_a_and_b_are_0(geometry):
-    # A warning would be an error.
-    s = silhouettes(np.ones((4, 2)), [[0, 0, 1, 1], [0, 1, 1, 1]], geometry=geometry)
-    assert_array_equal(s, np.zeros((4, 2)))
-
-
-@geometries
-def test_run_with_one_cluster(geometry):
-    runs = [[0] * 6, RUN, [3] * 6]
-    s, told = messages(lambda: silhouettes(X, runs, geometry=geometry))
-    assert_array_equal(s[:, [0, 2]], 0)
-    assert (s[:, 1] > 0).all()
-    assert len(told) == 1
-    assert "Runs [0, 2] have one cluster" in told[0]
-    _, told = messages(lambda: confidence(X, runs, geometry=geometry, agreement="jaccard"))
-    assert len(told) == 1
-    assert "Runs [0, 2] have one cluster" in told[0]
-
-
-def test_run_with_one_cluster_asked_for():
-    with pytest.warns(UserWarning, match="All 3 runs have one cluster") as caught:
-        cake = CAKE(n_clusters=1, n_runs=3, random_state=0).fit(X)
-    assert len(caught) == 1
-    assert_array_equal(cake.labels_, 0)
-    assert_array_equal(cake.stability_, 1)
-    assert_array_equal(cake.scores_, 0)
 
 
 @geometries
@@ -138,23 +100,6 @@ def test_a_clusterer_is_not_a_labelling(clusterer):
 def test_fewer_than_two_points(call):
     with pytest.raises(ValueError, match=r"1 sample|[01] point"):
         call()
-
-
-@pytest.mark.parametrize("call", [lambda: build_ensemble(X, n_clusters=7), lambda: CAKE(7).fit(X)])
-def test_more_clusters_than_points(call):
-    with pytest.raises(ValueError, match=r"n_clusters=7 is more than the 6 points to cluster"):
-        call()
-
-
-def test_run_with_fewer_clusters_than_asked_for():
-    with pytest.warns(
-        ConvergenceWarning, match=r"3 of 3 runs found fewer than the 4 clusters asked for"
-    ) as caught:
-        cake = CAKE(4, n_runs=3, random_state=0).fit(np.repeat([[0.0], [1.0]], 5, axis=0))
-    assert len(caught) == 1
-    assert_array_equal(cake.ensemble_.n_clusters, [2, 2, 2])
-    assert_array_equal(cake.scores_, 1)
-    assert cake.votes_.shape == (10, 2)
 
 
 def test_runs_of_different_k():
@@ -265,14 +210,6 @@ def test_consensus_k_differing():
     assert nothing.labels[2] == -1
 
 
-def test_consensus_tie():
-    runs = np.array([RUN, RUN, RUN, RUN])
-    runs[[0, 1], 2] = 1
-    result = confidence(X, runs.T)
-    assert_array_equal(result.votes[2], [0.5, 0.5])
-    assert result.label_names[result.labels[2]] == runs[result.reference_run, 2]
-
-
 def test_standard_errors():
     points = np.append(X, [[4.0]], axis=0)
     runs = np.array([[*RUN, 0], [*RUN, 0], [*RUN, 0], [*RUN, 1]])
@@ -297,39 +234,6 @@ def test_standard_errors_where_every_value_is_clipped_to_0():
     assert_array_equal(result.standard_errors, 0)
 
 
-def test_harmonic_mean_of_0_and_0():
-    assert_array_equal(harmonic(np.array([0.0, np.nan]), np.array([0.0, 0.0])), [0.0, np.nan])
-
-
-BAD = {
-    "NaN": ([[0.0, 1.0], [2.0, np.nan]], r"X contains 1 value.*NaN.*row 1, column 1.*impute"),
-    "infinity": ([[0.0, 1.0], [-np.inf, 1.0]], r"X contains 1 value.*infinity.*row 1, column 0"),
-    "NaN in a frame": (
-        pd.DataFrame({"size": [1.0, 2.0], "age": [np.nan, 3.0]}),
-        r"X .*row 0, column 1 \('age'\)",
-    ),
-    "text columns": (
-        pd.DataFrame({"size": [1.0, 2.0], "name": ["a", "b"]}),
-        r"X has columns.*\['name'\].*Drop",
-    ),
-}
-
-
-@pytest.mark.parametrize(
-    "call", [lambda X: confidence(X, [[0, 1], [0, 1]]), CAKE(2).fit], ids=["confidence", "CAKE"]
-)
-@pytest.mark.parametrize("case", BAD)
-def test_nan_or_infinite_values_in_x_and_text_columns(call, case):
-    data, message = BAD[case]
-    with pytest.raises(ValueError, match=message):
-        call(data)
-
-
-def test_ragged_labels():
-    with pytest.raises(ValueError, match=r"labels is ragged: its runs have \[5, 6\] points"):
-        confidence(X, [RUN, RUN[:5]])
-
-
 def test_wrong_lengths():
     with pytest.raises(ValueError, match=r"X has 6 points and labels has 5; .*\(n, R\)"):
         confidence(X, [RUN[:5], RUN[:5]])
@@ -341,29 +245,6 @@ def test_wrong_lengths():
 
 
 # --- rows of pandas' that are named ---
-
-
-def test_labels_that_name_their_rows_in_another_order_are_told():
-    frame = pd.DataFrame(X, index=[f"p{i}" for i in range(len(X))])
-    runs = pd.DataFrame(
-        {"a": np.arange(len(X)) % 2, "b": np.arange(len(X)) % 3 > 0}, index=frame.index
-    )
-    expected = confidence(X, runs.to_numpy().astype(int)).scores
-    mixed = runs.iloc[::-1]
-    with pytest.warns(UserWarning, match="labels has the index of X in another order"):
-        assert_array_equal(confidence(frame, mixed).scores, expected)
-    with pytest.warns(UserWarning, match=r"labels\[1\] has the index of X in another order"):
-        found = confidence(frame, [runs["a"], mixed["b"]])
-    assert_array_equal(found.scores, expected)
-    for same in (
-        runs,
-        mixed.loc[frame.index],
-        [runs["a"], runs["b"]],
-        runs.reset_index(drop=True),
-        runs.to_numpy(),
-    ):
-        assert_array_equal(confidence(frame, same).scores, expected)
-    assert_array_equal(confidence(X, runs).scores, expected)  # points without names: by their place
 
 
 def test_labels_in_a_mapping_are_told():
@@ -395,8 +276,3 @@ def test_a_generator_is_told_how_to_give_a_seed():
     ):
         CAKE(2, random_state=rng).fit(X)
     CAKE(2, n_runs=2, random_state=int(rng.integers(2**32))).fit(X)
-
-
-def test_an_unknown_metric_is_told():
-    with pytest.raises(ValueError, match="metric='cosin' is not known; choose one that sklearn"):
-        CAKE(2, metric="cosin").fit(X)

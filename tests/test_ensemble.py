@@ -7,7 +7,6 @@ import pytest
 from extras import extra
 from numpy.testing import assert_array_equal
 from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -15,7 +14,6 @@ from clustertrust import CAKE, Ensemble, Runs, build_ensemble, confidence
 from clustertrust.ensemble.fitting import RunWarning
 from clustertrust.ensemble.leiden import Leiden
 from clustertrust.geometry import Centroid
-from clustertrust.stability import pairwise_stability
 
 pl = extra("polars")
 
@@ -121,12 +119,6 @@ def test_labels_too_large_for_int64():
     assert result.to_frame()["label"].tolist() == run.tolist()
 
 
-def test_every_form_scores_the_same():
-    expected = pairwise_stability(Ensemble.from_labels(RUNS))
-    for form, labels in FORMS.items():
-        assert_array_equal(pairwise_stability(labels), expected, err_msg=form)
-
-
 def test_one_labelling_may_be_a_list_as_well_as_an_array():
     for labels in ([0, 1, 1], np.array([0, 1, 1]), ["a", "b", "b"]):
         assert_array_equal(Ensemble.from_labels(labels).labels, [[0], [1], [1]])
@@ -218,19 +210,6 @@ def test_centres_need_the_columns_of_the_data():
 # Runs of our own
 
 
-@pytest.mark.parametrize(
-    ("clusterer", "init"), [("kmeans", "k-means++"), ("kmeans-random", "random")]
-)
-def test_a_run_is_what_scikit_learn_gives_for_its_seed(clusterer, init):
-    ensemble = build_ensemble(X, clusterer, n_clusters=4, n_runs=6, random_state=3)
-    for r, seed in enumerate(ensemble.seeds):
-        model = KMeans(4, init=init, n_init=1, random_state=seed).fit(X)
-        assert_array_equal(ensemble.labels[:, r], model.labels_)
-        np.testing.assert_allclose(
-            ensemble.centers[r], model.cluster_centers_, rtol=1e-12, atol=1e-12
-        )
-
-
 def test_more_runs_begin_with_the_same_runs():
     long, short = (build_ensemble(X, n_clusters=4, n_runs=R, random_state=5) for R in (40, 20))
     assert long.seeds[:20] == short.seeds
@@ -272,38 +251,12 @@ def test_random_state_object():
     assert not same(build_ensemble(X, n_clusters=4, n_runs=3, random_state=state), first)
 
 
-def test_the_same_runs_for_any_n_jobs():
-    one, two = (
-        build_ensemble(X, n_clusters=5, n_runs=8, random_state=0, n_jobs=n_jobs)
-        for n_jobs in (1, 2)
-    )
-    assert one.seeds == two.seeds
-    assert same(one, two)
-
-
 @pytest.mark.parametrize("frame", [pd.DataFrame, lambda X: pl.DataFrame(X, schema=["a", "b", "c"])])
 def test_frames_give_the_same_runs(frame):
     from_frame, from_array = (
         build_ensemble(data, n_clusters=3, n_runs=3, random_state=0) for data in (frame(X), X)
     )
     assert same(from_frame, from_array)
-
-
-def test_n_clusters_none_means_8():
-    with pytest.warns(UserWarning, match="kmeans took k = 8"):
-        ensemble = build_ensemble(X, n_runs=2, random_state=0)
-    assert_array_equal(ensemble.n_clusters, [8, 8])
-
-
-def test_fewer_clusters_than_asked_for_are_told_once():
-    few = np.repeat([[0.0], [5.0], [9.0]], 4, axis=0)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        ensemble = build_ensemble(few, n_clusters=5, n_runs=6, random_state=0, n_jobs=2)
-    assert_array_equal(ensemble.n_clusters, [3] * 6)
-    assert [warning.category for warning in caught] == [ConvergenceWarning]
-    message = str(caught[0].message)
-    assert "6 of 6 runs found fewer than the 5 clusters asked for (run 0 found 3)" in message
 
 
 class Changing(KMeans):

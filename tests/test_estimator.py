@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from command import RESULTS
 from extras import extra
 from fits import NEW, X, assert_same_fit, every_geometry, fitted
 from numpy.testing import assert_allclose, assert_array_equal
@@ -26,7 +25,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from clustertrust import CAKE, Ensemble, Runs, confidence
+from clustertrust import CAKE, Ensemble, Runs
 from clustertrust.geometry import Kernel
 
 pl = extra("polars")
@@ -61,12 +60,6 @@ def test_parameters_are_kept_as_given():
     assert copy.votes_.shape == (150, 2)
 
 
-def test_fitting_again_forgets_the_first_fit():
-    cake = fitted(X[:, :2], n_clusters=3)
-    assert_same_fit(cake.set_params(n_clusters=4).fit(X), fitted())
-    assert cake.n_features_in_ == 3
-
-
 def test_attributes():
     cake = fitted(n_runs=7)
     n, k, R = 150, 4, 7
@@ -91,21 +84,6 @@ def test_attributes():
     assert cake.geometry_method_ == "exact"
     assert cake.n_features_in_ == 3
     assert_array_equal(cake.fit_predict(X), cake.labels_)
-
-
-def test_scores_are_those_of_confidence():
-    cake = fitted()
-    scored = confidence(X, cake.ensemble_.labels)
-    for name in (
-        "scores",
-        "stability",
-        "geometry",
-        "silhouette_mean",
-        "silhouette_std",
-        "standard_errors",
-        "labels",
-    ):
-        assert_array_equal(getattr(cake, f"{name}_"), getattr(scored, name), err_msg=name)
 
 
 def test_formulas_end_to_end():
@@ -179,12 +157,6 @@ def test_polars_in_and_out():
     assert_array_equal(table["score"].to_numpy(), cake.scores_)
     assert_same_fit(cake, fitted())
     assert_array_equal(cake.predict(frame), cake.labels_)
-
-
-def test_arrays_give_a_pandas_table_with_positions():
-    table = fitted().to_frame()
-    assert table.index.equals(pd.RangeIndex(150))
-    assert table.columns.tolist() == RESULTS
 
 
 def test_columns_that_share_a_name():
@@ -358,13 +330,8 @@ def test_batches_agree(options):
     one_by_one = np.concatenate([cake.score_samples(x[None]) for x in NEW[:5]])
     assert_allclose(parts, whole, atol=1e-12)
     assert_allclose(one_by_one, whole[:5], atol=1e-12)
+    assert cake.score(NEW) == pytest.approx(whole.mean(), abs=1e-12)
     assert_array_equal(np.concatenate([cake.predict(x[None]) for x in NEW]), cake.predict(NEW))
-
-
-@every_geometry
-def test_score_is_the_mean(options):
-    cake = fitted(**options)
-    assert cake.score(NEW) == pytest.approx(cake.score_samples(NEW).mean(), abs=1e-15)
 
 
 def test_unseen_points_are_checked():

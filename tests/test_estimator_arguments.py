@@ -74,7 +74,8 @@ def test_an_audit_takes_k_from_the_labels_without_a_word_about_eight():
 def test_fewer_clusters_than_asked_for_is_told_once():
     points = np.repeat(X[:3], 5, axis=0)
     with pytest.warns(
-        ConvergenceWarning, match="4 of 4 runs found fewer than the 5 clusters"
+        ConvergenceWarning,
+        match=r"4 of 4 runs found fewer than the 5 clusters asked for \(run 0 found 3\)",
     ) as caught:
         cake = CAKE(5, n_runs=4, random_state=0).fit(points)
     assert len(caught) == 1
@@ -86,12 +87,6 @@ def test_fewer_clusters_than_asked_for_is_told_once():
 @pytest.mark.parametrize(
     ("params", "error", "message"),
     [
-        ({"n_clusters": 151}, ValueError, "n_clusters=151 is more than the 150 points"),
-        ({"n_clusters": 0}, ValueError, "n_clusters=0 must be at least 1"),
-        ({"n_clusters": 2.0}, TypeError, "n_clusters=2.0 must be an integer"),
-        ({"n_runs": 1}, ValueError, "n_runs=1 must be at least 2"),
-        ({"n_runs": "many"}, (TypeError, ValueError), "n_runs='many'"),
-        ({"clusterer": "k-means"}, ValueError, r"clusterer='k-means' is not known.*'kmeans'"),
         (
             {"fusion": "sum"},
             ValueError,
@@ -117,19 +112,12 @@ def test_fewer_clusters_than_asked_for_is_told_once():
             ValueError,
             r"consensus='mean' is not known.*\['best-reference', 'medoid'\]",
         ),
-        ({"random_state": -1}, ValueError, "random_state=-1"),
-        ({"random_state": [1, 2, 3]}, ValueError, "random_state has 3 seeds for n_runs=20"),
         ({"geometry": Kernel("precomputed")}, ValueError, r"confidence\(X, labels\)"),
     ],
 )
 def test_parameters_that_cannot_work(params, error, message):
     with pytest.raises(error, match=message):
         CAKE(**params).fit(X)
-
-
-def test_one_point_is_too_few():
-    with pytest.raises(ValueError, match=r"1 sample.*minimum of 2"):
-        CAKE(1).fit(X[:1])
 
 
 # --- data that cannot be used ---
@@ -220,33 +208,6 @@ def test_numbers_kept_as_objects_are_numbers():
 
 
 @every_geometry
-def test_same_seed_same_result(options):
-    assert_same_fit(fitted(**options), fitted(**options))
-
-
-def test_seeds():
-    assert_same_fit(
-        fitted(random_state=np.random.RandomState(3)), fitted(random_state=np.random.RandomState(3))
-    )
-    first = fitted(random_state=None)
-    assert_same_fit(fitted(random_state=first.ensemble_.seeds), first)
-    assert fitted(random_state=None).ensemble_.seeds != first.ensemble_.seeds
-    assert fitted(random_state=1).ensemble_.seeds != fitted(random_state=0).ensemble_.seeds
-    longer = fitted(n_runs=9)
-    assert_array_equal(longer.ensemble_.labels[:, :6], fitted(n_runs=6).ensemble_.labels)
-
-
-def test_a_run_is_scikit_learns_fit_with_its_seed():
-    ensemble = fitted(n_runs=4).ensemble_
-    for seed, labels, centers in zip(
-        ensemble.seeds, ensemble.labels.T, ensemble.centers, strict=True
-    ):
-        model = KMeans(4, n_init=1, random_state=seed).fit(X)
-        assert_array_equal(labels, model.labels_)
-        assert_allclose(centers, model.cluster_centers_, atol=1e-12)
-
-
-@every_geometry
 def test_any_number_of_threads_gives_the_same(options):
     one, two = fitted(n_jobs=1, **options), fitted(n_jobs=2, **options)
     assert_same_fit(one, two)
@@ -273,9 +234,6 @@ def test_explain_tells_what_the_attributes_hold():
         assert (why.weak is None) == (why.reason == "core")
         assert why.reason == "core" or cake.explain(i, threshold=why.score - 1e-9).reason == "core"
         assert f"Point {i}: cluster {why.label}, score {why.score:.3f}" in str(why)
-    assert cake.explain(-1).point == 149
-    with pytest.raises(IndexError, match="point=150 is out of range for 150 points"):
-        cake.explain(150)
 
 
 def test_text_in_place_of_numbers_has_a_remedy():

@@ -266,7 +266,7 @@ def run_python(code, *arguments):
 def test_import_is_quiet_and_light():
     code = """
 import sys
-import clustertrust
+import clustertrust.displays
 print([name for name in ("numba", "llvmlite", "matplotlib", "polars", "hypothesis") if name in sys.modules])
 """
     done = run_python(code)

@@ -100,7 +100,7 @@ def test_as_many_clusters_as_points(geometry):
 
 
 def test_more_clusters_than_rows_in_blocks(folder):
-    """In memory: tests/test_edges.py::test_more_clusters_than_points."""
+    """In memory: tests/test_ensemble.py::test_errors_name_the_argument_and_the_value."""
     np.save("x.npy", X[:10])
     with (
         sklearn.config_context(working_memory=1e-6),

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import hmean
 from strategies import few
 
-from clustertrust import CAKE, confidence
+from clustertrust import confidence
 from clustertrust.fusion import FUSIONS, harmonic, product
 
 # Products of smaller numbers may underflow, no score is as small.
@@ -54,18 +54,3 @@ def test_scores_are_the_fused_components(fusion):
         X, [[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1], [0, 0, 0, 0, 1, 1]], fusion=fusion
     )
     assert_array_equal(result.scores, FUSIONS[fusion]()(result.stability, result.geometry))
-
-
-@pytest.mark.parametrize(
-    "score",
-    [
-        lambda X, fusion: confidence(X, [[0, 1], [0, 1]], fusion=fusion),
-        lambda X, fusion: CAKE(2, fusion=fusion).fit(X),
-    ],
-    ids=["confidence", "CAKE"],
-)
-def test_unknown_fusion(score):
-    with pytest.raises(
-        ValueError, match=r"fusion='sum' is not known; choose one of .*'product', 'refined'\]"
-    ):
-        score([[0.0], [1.0]], "sum")

@@ -403,25 +403,11 @@ def test_unknown_metric_is_told_before_any_clustering(monkeypatch):
     [
         (FULL[:-1], "X has 60 points and labels has 59"),
         (FULL.T, r"X has 60 points and labels has 3.*\(n, R\)"),
-        ([FULL[:, 0], FULL[:-1, 1]], r"labels is ragged.*\[59, 60\]"),
-        ([FULL[:, 0], [[0, 1], [2]]], r"labels\[1\]"),
-        ([FULL[:, 0], FULL[:, 0] + 0.5], r"labels\[1\].*not a label"),
-        (np.zeros((N, 2, 2), int), r"labels has shape \(60, 2, 2\)"),
-        ([], "labels is empty"),
     ],
 )
 def test_labels_that_do_not_fit(call, labels, message):
     with pytest.raises(ValueError, match=message):
         call(X, labels)
-
-
-@pytest.mark.filterwarnings("ignore:Runs .* have one cluster")  # true, and no matter here
-@pytest.mark.parametrize(
-    "options", [{}, {"metric": "precomputed"}, {"geometry": Kernel("precomputed")}]
-)
-def test_one_point_is_too_few(options):
-    with pytest.raises(ValueError, match=r"1 sample|at least (2|two)"):
-        silhouettes([[0.0]], [[0], [0]], **options)
 
 
 # Silhouettes from a sample of each cell

@@ -31,7 +31,7 @@ from clustertrust import (
 )
 from clustertrust.ensemble.clusterers import CLUSTERERS
 from clustertrust.ensemble.kmedoids import KMedoids
-from clustertrust.geometry import Kernel, silhouettes
+from clustertrust.geometry import Kernel
 
 X = np.random.default_rng(0).permutation(np.unique(load_iris().data, axis=0))[:120]
 D = cdist(X, X)
@@ -542,15 +542,6 @@ def test_medoids_without_the_matrix():
         for clusterer in ("agglomerative", "hdbscan"):
             with pytest.raises(ValueError, match=r"working_memory=1\b.*kmedoids"):
                 cake(clusterer, metric="manhattan").fit(X)
-
-
-def test_silhouettes_of_a_metric_are_plain_means():
-    labels = cake().fit(D).ensemble_.labels
-    from sklearn.metrics import silhouette_samples
-
-    found = silhouettes(X, labels, metric="manhattan")
-    for r in range(labels.shape[1]):
-        assert_allclose(found[:, r], silhouette_samples(X, labels[:, r], metric="manhattan"))
 
 
 def test_distances_that_are_clustered_as_points_raise_a_warning():

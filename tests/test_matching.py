@@ -159,11 +159,6 @@ def test_match_runs_finds_the_one_optimum(labels):
         assert found.agreement[r, q] == pytest.approx(np.mean(agreed) if agreed else 0.0)
 
 
-def test_runs_that_share_no_point_do_not_agree():
-    found = match_runs(meet(np.array([[0, -1], [1, -1], [-1, 0]])))
-    assert_array_equal(found.agreement, np.eye(2))
-
-
 @few
 @given(unique_runs(min_runs=2))
 def test_align_labels_renames_by_the_one_optimum(labels):

@@ -86,13 +86,9 @@ def test_to_frame_of_an_array(result):
     assert_array_equal(frame.index, range(len(X)))
     assert_array_equal(frame["label"], RUNS[0])
     assert_array_equal(frame["rival"], [3, 3, 3, 3, 7, 7, 7])
-    assert_array_equal(frame["score"], result.scores)
-    assert_array_equal(frame["standard_error"], result.standard_errors)
-    assert_array_equal(frame["stability"], result.stability)
-    assert_array_equal(frame["geometry"], result.geometry)
-    assert_array_equal(frame["silhouette_mean"], result.silhouette_mean)
-    assert_array_equal(frame["silhouette_std"], result.silhouette_std)
-    assert_array_equal(frame["consensus_strength"], result.consensus_strength)
+    fields = {"score": "scores", "standard_error": "standard_errors"}
+    for name in RESULTS[1:8]:
+        assert_array_equal(frame[name], getattr(result, fields.get(name, name)), err_msg=name)
 
 
 def test_to_frame_of_a_pandas_frame_keeps_its_index():
@@ -385,13 +381,6 @@ def test_summary_tells_of_runs_of_different_k():
     )
 
 
-def test_no_label_is_its_own_rival():
-    runs = np.array([[0, 0, 0, 0, 1, 1, 1]] * 3)
-    runs[0, 3] = 1
-    result = confidence(X, runs.T)
-    assert (result.rival != result.labels).all()
-
-
 @pytest.mark.parametrize("point", [-1, np.int64(-1)])
 def test_explain_counts_from_the_end(result, point):
     assert result.explain(point) == result.explain(6)
@@ -404,11 +393,6 @@ def test_explain_out_of_range(result, point):
         IndexError, match=rf"point={point} is out of range for 7 points; positions run from 0 to 6"
     ):
         result.explain(point)
-
-
-def test_explain_wants_a_position(result):
-    with pytest.raises(TypeError, match=r"point=1\.5"):
-        result.explain(1.5)
 
 
 def test_the_estimator_explains_and_summarizes():

@@ -248,38 +248,6 @@ def test_equal_silhouettes_keep_more_points():
     assert found.coverage == 0.8
 
 
-def test_macro_gives_small_clusters_their_say():
-    # A large wide cluster and a small tight one, scored highest.
-    rng = np.random.default_rng(0)
-    X = np.vstack([rng.normal(0, 1, (180, 2)), rng.normal([9, 0], 0.2, (20, 2))])
-    scores = np.r_[1 - np.linalg.norm(X[:180], axis=1) / 10, rng.uniform(0.95, 1, 20)]
-    plain, macro = (quiet(X, scores, 2, average=average) for average in ("plain", "macro"))
-    assert_array_equal(plain.sizes, macro.sizes)
-    # The small tight cluster counts as one half.
-    assert (macro.silhouettes > plain.silhouettes + 0.01).all()
-    equal = quiet(np.vstack([X[:20], X[180:]]), np.arange(40), 2, coverages=[1.0])
-    same = quiet(np.vstack([X[:20], X[180:]]), np.arange(40), 2, coverages=[1.0], average="macro")
-    assert_allclose(equal.silhouettes, same.silhouettes)  # clusters of equal size
-
-
-def test_plain_and_macro_may_choose_differently():
-    # With coverage the large cluster gains its core and the small one its far points: more for
-    # most, worse for one.
-    rng = np.random.default_rng(0)
-    large, small = rng.normal(0, 1, (160, 2)), rng.normal([10, 0], 2, (40, 2))
-    rank = np.r_[
-        np.argsort(np.argsort(-np.linalg.norm(large, axis=1))) / 160,
-        np.argsort(np.argsort(np.linalg.norm(small - [10, 0], axis=1))) / 40,
-    ]
-    choices = [
-        quiet(
-            np.vstack([large, small]), -rank, 2, coverages=[0.4, 0.7, 1.0], average=average
-        ).coverage
-        for average in ("plain", "macro")
-    ]
-    assert choices == [1.0, 0.4]
-
-
 @pytest.mark.parametrize(
     ("name", "k", "retained"),
     [("S2", 3, 2100), ("S4", 4, 1200), ("S6", 3, 2800), ("Bc", 2, 228), ("Dg", 10, 719)],

@@ -126,35 +126,6 @@ def test_jaccard_never_exceeds_1_and_is_1_only_where_the_clusters_are_equal(labe
     assert_array_equal(c == 1, (own == own[:, :, :1]).all(axis=(1, 2)))
 
 
-def test_what_a_missing_point_counts_for():
-    labels = np.array(
-        [[0, 0, -1], [0, 0, 0], [1, 1, 1], [1, 1, 1], [1, 0, 1], [1, 1, 1], [-1, -1, 0]]
-    )
-    # Point 0: one pair of one, or one pair of three. Point 6, in one run alone: no pair, or none of
-    # three.
-    assert_allclose(pairwise_stability(labels), [1, 1, 1, 1, 1 / 3, 1, np.nan])
-    assert_allclose(
-        pairwise_stability(labels, unassigned="disagree"), [1 / 3, 1, 1, 1, 1 / 3, 1, 0]
-    )
-
-
-def test_a_cluster_without_a_partner_agrees_with_nothing():
-    with pytest.warns(UserWarning, match="between 2 and 3 clusters"):
-        c = pairwise_stability([[0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 2]])
-    assert_array_equal(c, [1, 1, 1, 1, 1, 0])
-
-
-@different_k
-@agreements
-@treatments
-@few
-@given(labels=labelings())
-def test_stability_is_a_share_to_the_last_bit(labels, agreement, unassigned):
-    c = pairwise_stability(labels, agreement=agreement, unassigned=unassigned)
-    known = c[~np.isnan(c)]
-    assert ((known >= 0.0) & (known <= 1.0)).all()
-
-
 @pytest.mark.parametrize("agreement", ["matching", "reference"])
 def test_runs_of_different_k_hint_at_jaccard_once(agreement):
     with pytest.warns(UserWarning, match="between 2 and 4 clusters") as caught:

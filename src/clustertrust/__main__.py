@@ -24,10 +24,7 @@ def main() -> None:
 
 
 def _print_what_can_be_printed() -> None:
-    """Print a question mark for letters that the output cannot show.
-
-    Where the output of a command goes to a file or a program, Windows has no UTF-8.
-    """
+    """Print ? for letters the output cannot show: on Windows, files and pipes have no UTF-8."""
     import sys
 
     for stream in (sys.stdout, sys.stderr):

@@ -51,10 +51,7 @@ def take_rows(array: Any, rows: Ints) -> Any:
 
 
 def resolve_device(device: str, X: Any) -> str:
-    """Settle "auto": the GPU only where the data are there already.
-
-    Raise if "cuda" is not available, with the reason.
-    """
+    """Settle "auto": the GPU only where the data are there already. Raise if "cuda" is missing."""
     if device == "cpu" or (device == "auto" and not is_on_gpu(X)):
         return "cpu"
     reason = _cupy.usable()

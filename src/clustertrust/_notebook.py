@@ -48,10 +48,7 @@ class ScoresInNotebook:
 
 
 def confidence_html(confidence: Confidence, opening: bool = True) -> str:
-    """Return a small table of the clusters and a histogram of the scores as HTML.
-
-    The opening says whether there is structure, which an audit of labels does not ask.
-    """
+    """Return the verdict, a table of the clusters and a histogram of the scores as HTML."""
     cut = confidence.cut()
     kept = above(confidence.scores, cut.threshold)
     n, k = len(confidence.scores), confidence.n_clusters
@@ -153,8 +150,8 @@ def profile_html(
         for j, (k, p) in enumerate(pairs)
     )
     width = math.ceil(step * len(pairs))
-    said = ", ".join(f"{k}: {p:.2f}" for k, p in pairs)
-    described = f"Probability of each number of clusters: {said}"
+    shares = ", ".join(f"{k}: {p:.2f}" for k, p in pairs)
+    described = f"Probability of each number of clusters: {shares}"
     picture = html_picture((width, HEIGHT + 34), bars, described)
     return (
         f'<div style="margin:8px 0"><b>{html.escape(verdict)}</b><br>'

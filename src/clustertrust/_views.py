@@ -70,11 +70,8 @@ def given_view(embedding: Any, row_names: pd.Index, data_name: str) -> View:
     return View(xy, (x, y), "Points are placed by the embedding that was given.")
 
 
-def data_view(X: Any, columns: Sequence[str], beside: Floats, beside_name: str) -> View:
-    """Draw two columns as they are, one against `beside`, more by their principal components.
-
-    X is dense or CSR.
-    """
+def data_view(X: Any, columns: Sequence[str], heights: Floats, heights_name: str) -> View:
+    """Draw two columns of X, dense or CSR, one against `heights`; more by principal components."""
     if len(columns) > 2:
         return principal_view(X, f"{len(columns)} columns")
     dense = X.toarray() if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
@@ -82,11 +79,11 @@ def data_view(X: Any, columns: Sequence[str], beside: Floats, beside_name: str) 
         return View(
             dense, (columns[0], columns[1]), "Points are placed by the two columns of the data."
         )
-    xy = np.column_stack([dense[:, 0], beside])
+    xy = np.column_stack([dense[:, 0], heights])
     return View(
         xy,
-        (columns[0], beside_name),
-        f"The data have one column: it is drawn against the {beside_name}.",
+        (columns[0], heights_name),
+        f"The data have one column: it is drawn against the {heights_name}.",
     )
 
 

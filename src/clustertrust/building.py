@@ -9,9 +9,9 @@ from typing import Any
 from clustertrust._devices import check_device, refuse_gpu, resolve_device, to_host
 from clustertrust._errors import ParameterTypeError
 from clustertrust._validation.frames import is_dask
-from clustertrust.ensemble.building import build_runs
 from clustertrust.ensemble.recipe import Recipe
 from clustertrust.ensemble.record import Ensemble
+from clustertrust.ensemble.running import build_runs
 from clustertrust.ensemble.runs import Runs
 from clustertrust.streaming.dask_passes import build_on_dask
 

@@ -147,9 +147,7 @@ def _blobs(centers: Sequence[Center], std: float, size: int, seed: int) -> Datas
 
 
 def _stacked_blobs(clusters: Sequence[tuple[Center, float, int, int]]) -> Dataset:
-    """Centre, standard deviation, size and seed of each cluster: one call per cluster, in the order
-    of the classes.
-    """
+    """Blobs one after the other, each from (centre, standard deviation, size, seed)."""
     parts = [_blobs([center], std, size, seed).X for center, std, size, seed in clusters]
     return Dataset(
         np.vstack(parts), np.repeat(np.arange(len(parts)), [len(part) for part in parts])
@@ -255,9 +253,7 @@ def _from_openml(stored: _Stored) -> tuple[Dataset, str, str]:
 
 
 def _canonical(stored: _Stored, X: Array, y: Array) -> Dataset:
-    """The form that checksums are taken of: X in C order and in its type if that changes no value,
-    y as 0, 1, ….
-    """
+    """What checksums are taken of: X in C order, in its type if that keeps values; y as 0, 1, …."""
     with np.errstate(invalid="ignore"):
         cast = X.astype(stored.dtype, order="C")
     codes = np.unique(y, return_inverse=True)[1]

@@ -20,10 +20,10 @@ from clustertrust.chance import chance_of
 from clustertrust.distances.metrics import as_metric
 from clustertrust.distances.mixed import as_mixed, check_table
 from clustertrust.distances.precomputed import check_precomputed
-from clustertrust.ensemble.building import build_runs
 from clustertrust.ensemble.clusterers import CLUSTERERS, Clusterer
 from clustertrust.ensemble.labels import in_order_of
 from clustertrust.ensemble.record import Ensemble, as_ensemble
+from clustertrust.ensemble.running import build_runs
 from clustertrust.ensemble.runs import Runs
 from clustertrust.fusion import FUSIONS
 from clustertrust.geometry.base import Geometry

@@ -114,10 +114,7 @@ def note_on_single_points(sizes: pd.Series) -> tuple[Message, ...]:
 
 
 def note_on_runs(alike: int, judged: int, alone: bool = True) -> tuple[Message, ...]:
-    """Return a note if nearly all of the judged points have stability 1; else nothing.
-
-    `alone`: the score has no component besides stability and geometry.
-    """
+    """Return a note if nearly all points have stability 1 and nothing but geometry adds to it."""
     if judged == 0 or alike < ALIKE * judged:
         return ()
     where, there = ("", "") if alike == judged else (f" on {alike} of {judged} points", " there")

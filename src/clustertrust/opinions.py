@@ -24,8 +24,7 @@ from clustertrust.ensemble.clusterers import CLUSTERERS
 from clustertrust.ensemble.placing import KnownNear, Placer, place
 from clustertrust.ensemble.recipe import Recipe
 from clustertrust.ensemble.running import run_all
-from clustertrust.ensemble.runs import Runs
-from clustertrust.ensemble.seeds import draw_seeds
+from clustertrust.ensemble.runs import Runs, draw_seeds
 
 # A mixture follows spreads and shapes that k-means does not, spectral clustering follows paths.
 # Chosen on development data: experiments/research/opinions.

@@ -163,10 +163,7 @@ def noise_weight(ratios: Floats) -> float:
 
 
 def _largest(holds: Callable[[float], bool], high: float) -> float:
-    """Return the largest w in [0, high] for which `holds`, by bisection.
-
-    It holds up to some w and not beyond.
-    """
+    """Return the largest w in [0, high] up to which `holds`, by bisection."""
     low = 0.0
     for _ in range(60):
         middle = (low + high) / 2
@@ -191,9 +188,7 @@ def _bounded(weight: float, components: Components, background: float, mistaken:
 
 
 def _principal_axes(X: Array) -> tuple[Floats, Floats]:
-    """Mean (D,) and axes (D, d): principal directions but flat ones, all scaled alike to a mean
-    variance of 1.
-    """
+    """Mean (D,) and axes (D, d): principal directions but flat ones, scaled to mean variance 1."""
     center = X.mean(axis=0, dtype=np.float64)
     centered = X - center
     n, D = X.shape

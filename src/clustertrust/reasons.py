@@ -75,18 +75,12 @@ NEAR = "the runs agree on it, but another cluster lies about as near to it as it
 
 
 def above(scores: Any, threshold: float) -> Bools:
-    """Return which scores are kept: score > threshold, strictly, as in Eq. (11); never NaN.
-
-    Every part of the package uses this rule.
-    """
+    """Return which scores are kept: score > threshold, strictly, as in Eq. (11); never NaN."""
     return np.asarray(scores) > threshold
 
 
 def error_text(error: float) -> str:
-    """Return a standard error to stand after a score; empty for 0.
-
-    Rounded up: "± 0.000" would say that nothing can move the score.
-    """
+    """Return a standard error to stand after a score, rounded up; empty for 0."""
     return f" ± {max(error, 0.001):.3f}" if error > 0 else ""
 
 
@@ -229,10 +223,7 @@ def cut(scores: Any, threshold: float | None = None, chance: float | None = None
 
 
 def lies_near(stability: Any, votes: Any) -> Any:
-    """Return whether a boundary is one of distances: the runs agree, or nearly all vote alike.
-
-    `votes` is the share of votes for the label.
-    """
+    """Return whether a boundary is one of distances: the runs agree, or nearly all `votes` do."""
     return (np.asarray(stability) >= STABLE) | (np.asarray(votes) >= NEARLY_ALL)
 
 

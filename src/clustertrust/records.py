@@ -82,10 +82,7 @@ def save_record(path: str | Path, record: Record) -> None:
 
 
 def load_record(path: str | Path, kind: type[Kind], then: Callable[[Kind], Result]) -> Result:
-    """Read a record of this class, and return what `then` makes of it.
-
-    What is wrong in the file, or what `then` raises, is a ValueError that names the file.
-    """
+    """Read a record and return what `then` makes of it; what is wrong names the file."""
     content, arrays = read_arrays(Path(path), _kind(kind))
     with named_damage(Path(path)):
         return then(_decode({kind.__name__: content}, arrays))

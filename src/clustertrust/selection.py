@@ -27,7 +27,7 @@ from clustertrust._validation.rows import check_same_length
 from clustertrust.ensemble.recipe import Recipe
 from clustertrust.ensemble.record import assemble
 from clustertrust.ensemble.running import run_all
-from clustertrust.ensemble.seeds import draw_seeds
+from clustertrust.ensemble.runs import draw_seeds
 from clustertrust.ensemble.warn import warn_of_runs
 from clustertrust.geometry import silhouettes
 from clustertrust.geometry.base import Compute

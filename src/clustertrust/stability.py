@@ -33,17 +33,12 @@ Overlap = Callable[[Array, Array, Array], Floats]
 
 
 def matching_sums(cells: Clusters, matchings: Matchings, rows: Ints) -> Floats:
-    """Σ_q A(r, q) for each row and run r, with A(r, q) = 1 where the matching maps label r to label
-    q, Eq. (6).
-    """
+    """Σ_q A(r, q), Eq. (6): A(r, q) = 1 where the matching maps label r to label q."""
     return np.asarray(backend().agreement_sums(rows, matchings.to), dtype=np.float64)
 
 
 def jaccard(shared: Array, first: Array, second: Array) -> Floats:
-    """|A ∩ B| / |A ∪ B| from the points that two clusters share and the size of each.
-
-    0 where both are empty.
-    """
+    """|A ∩ B| / |A ∪ B| from shared points and sizes; 0 where both are empty."""
     union = first + second - shared
     return np.asarray(np.divide(shared, union, out=np.zeros(shared.shape), where=union > 0))
 
@@ -79,9 +74,7 @@ def overlap_sums(cells: Clusters, rows: Ints, overlap: Overlap) -> Floats:
 
 
 def jaccard_sums(cells: Clusters, matchings: Matchings, rows: Ints) -> Floats:
-    """Σ_q A(r, q) for each row and run r, with A(r, q) = |C_r ∩ C_q| / |C_r ∪ C_q| of the two
-    clusters that hold it.
-    """
+    """Σ_q A(r, q), A(r, q) = |C_r ∩ C_q| / |C_r ∪ C_q| of the two clusters that hold the row."""
     return overlap_sums(cells, rows, jaccard)
 
 

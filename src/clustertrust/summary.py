@@ -141,10 +141,7 @@ def summarize(
     points: int = AMBIGUOUS,
     tests: Iterable[Tested] = (),
 ) -> str:
-    """Write quantiles of the scores, a table by cluster, reasons and ambiguous points as text.
-
-    The verdicts of `tests` of the same data are quoted.
-    """
+    """Write quantiles, a table by cluster, reasons, ambiguous points and `tests` as text."""
     confidence = confidence.compute()
     n, k = len(confidence.scores), confidence.n_clusters
     summary = summary_of_confidence(confidence, threshold=threshold, points=points)
@@ -217,10 +214,7 @@ def runs_of(ensemble: Ensemble) -> str:
 
 
 def not_kept(scores: Any, threshold: float) -> Any:
-    """Return which points have a score that is not above the threshold.
-
-    Points without a score are neither kept nor counted.
-    """
+    """Return which points have a score, and one that is not above the threshold."""
     return ~above(scores, threshold) & ~np.isnan(np.asarray(scores))
 
 

@@ -58,20 +58,14 @@ class Totals(Clusters, Record):
 
     @property
     def variances(self) -> Floats:
-        """(K,) mean squared distance of the members of each cluster to its mean.
-
-        0 where only rounding is left.
-        """
+        """(K,) mean squared distance of the members to the mean; 0 where only rounding is left."""
         variances = self.squares / self.sizes
         return np.where(
             variances > ROUNDING**2 * row_norms(self.means, squared=True), variances, 0.0
         )
 
     def __add__(self, other: Totals) -> Totals:
-        """Return the sums over both, this one's clusters first.
-
-        Chan's formula, so that no large numbers are subtracted.
-        """
+        """Return the sums over both, this one's clusters first, by Chan's formula."""
         names = tuple(
             _united(mine, theirs) for mine, theirs in zip(self.names, other.names, strict=True)
         )

@@ -122,9 +122,7 @@ def as_type(X: Any, dtype: Any) -> Any:
 
 
 def check_square(name: str, matrix: Any, n: int) -> Any:
-    """Return a precomputed (n, n) matrix, unchanged where it is sparse, or an array already
-    (memory-mapped ones stay so).
-    """
+    """Return a precomputed (n, n) matrix, sparse and memory-mapped ones unchanged."""
     if not sparse.issparse(matrix):
         matrix = matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix)
     if matrix.shape != (n, n):

@@ -1,4 +1,4 @@
-"""What a person said of some points → whether their assignment is right, and what it should be."""
+"""A person's answers about points → whether each is assigned rightly, and what it should be."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Annotated, Any, Self, TypedDict, Unpack
 
 import numpy as np
 import pandas as pd
+from scipy.stats import chi2
 
+from clustertrust._errors import InputError
 from clustertrust._types import Array, Bools, Floats, Ints
 from clustertrust._validation.arguments import check_count, check_flag, check_option_names
 from clustertrust._validation.rows import check_same_length
-from clustertrust.answers.drawing import check_drawn
 from clustertrust.answers.scored import Scored, scored
 from clustertrust.calibration.checks import check_correct, check_positions
 from clustertrust.matching import count_pairs
@@ -26,7 +27,7 @@ class Judged(Record):
     ----------
     positions : (m,) positions of the points
     right : (m,) 1.0 for right, 0.0 for wrong
-    should_be : (m,) code of the cluster that each should be in, -1 where it was not said
+    should_be : (m,) code of the cluster that each should be in, -1 where none was given
     """
 
     positions: Annotated[Ints, "i m"]
@@ -50,14 +51,14 @@ class AnswerKinds(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Answers:
-    """What a person said about some points.
+    """A person's answers about some points.
 
     Attributes
     ----------
     positions : (m,) positions of the points, each once
     right : (m,) 1.0: the assignment is right, 0.0: wrong, NaN: skipped, or a class was given
     classes : (m,) class of each point, None where skipped; None: no classes were given
-    should_be : (m,) code of the cluster that each should be in, -1 where it was not said
+    should_be : (m,) code of the cluster that each should be in, -1 where none was given
     drawn : (m,) whether the point was drawn at random from all points with a score
     rounds : how many times questions were asked
     labels : (m,) code of the cluster that each is in
@@ -191,3 +192,44 @@ def judge_by_others(labels: Ints, classes: Any) -> Floats:
     others[own] -= 1
     judged = (codes >= 0) & (labels >= 0) & others.any(axis=1)
     return np.where(judged, others[own] == others.max(axis=1), np.nan)
+
+
+# Bands of the scores, with equally many points in each
+BANDS = 5
+# Points, below which the law of χ² does not hold and nothing is refused
+FEWEST = 10
+# Share of honest draws that may be refused
+RARE = 0.001
+
+
+def draw_p_value(scores: Floats, positions: Ints) -> float:
+    """Return how probable it is that points drawn at random differ as much from all in score.
+
+    χ² of the number of points in each fifth of the scores, with the variance of draws without
+    replacement. 1 where there are too few to say.
+    """
+    ranked = np.sort(scores[~np.isnan(scores)])
+    n, m = len(ranked), len(positions)
+    if not FEWEST <= m < n:
+        return 1.0
+    edges = np.unique(np.quantile(ranked, np.arange(1, BANDS) / BANDS))
+    sizes = np.bincount(np.searchsorted(edges, ranked, side="right"), minlength=len(edges) + 1)
+    bands = np.searchsorted(edges, scores[positions], side="right")
+    drawn = np.bincount(bands, minlength=len(sizes))[sizes > 0]
+    sizes = sizes[sizes > 0]
+    expected = m * sizes / n
+    statistic = ((drawn - expected) ** 2 / expected).sum() * (n - 1) / (n - m)
+    return float(chi2.sf(statistic, len(sizes) - 1)) if len(sizes) > 1 else 1.0
+
+
+def check_drawn(scores: Floats, positions: Ints) -> None:
+    """Raise if points were probably not drawn at random, going by their scores."""
+    p = draw_p_value(scores, positions)
+    if p < RARE:
+        raise InputError(
+            f"{{drawn=True}}: the scores of these {len(positions)} points are not distributed "
+            f"like those of all {np.count_nonzero(~np.isnan(scores))} (χ² of five bands, "
+            f"p = {p:.1g}), so they were probably not drawn at random, and a guarantee "
+            "would not hold. Leave out {drawn=True}; or give {force=True} if you know that they "
+            "were drawn at random."
+        )

@@ -110,10 +110,7 @@ class LearnedConfidence:
 
     @property
     def learned_share(self) -> float:
-        """Weight of the models that change the order of the scores.
-
-        From 0 (the answers say nothing against it) to 1.
-        """
+        """Weight of the models that change the order of scores: 0 (no reason to change it) to 1."""
         models = zip(self._learned.models, self._learned.weights, strict=True)
         return float(sum(weight for model, weight in models if model.strength > 0))
 

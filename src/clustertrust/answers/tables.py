@@ -16,8 +16,7 @@ import pandas as pd
 from clustertrust._errors import InputError, literal
 from clustertrust._types import Array, Ints
 from clustertrust._validation.arguments import check_choice, warn_user
-from clustertrust.answers.drawing import check_drawn
-from clustertrust.answers.judging import Answers
+from clustertrust.answers.judging import Answers, check_drawn
 from clustertrust.answers.questions import Questions
 from clustertrust.answers.scored import Scored
 from clustertrust.columns import beside_results

@@ -41,7 +41,7 @@ from clustertrust.cells import meet
 from clustertrust.consensus import runner_up
 from clustertrust.ensemble.fitting import Run
 from clustertrust.ensemble.record import Ensemble
-from clustertrust.ensemble.seeds import draw_seeds
+from clustertrust.ensemble.runs import draw_seeds
 from clustertrust.geometry.component import NORMALIZATIONS
 from clustertrust.geometry.measuring import measure
 from clustertrust.results import frame_of

@@ -12,7 +12,7 @@ from scipy.stats import rankdata
 from clustertrust._types import Floats
 from clustertrust._validation.arguments import check_floats
 from clustertrust._validation.points import check_matrix
-from clustertrust.baselines.checks import check_seed
+from clustertrust.baselines.memberships import check_seed
 
 
 def random_confidence(X: Any, *, random_state: int | None = None) -> Floats:

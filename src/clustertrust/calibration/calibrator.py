@@ -73,10 +73,7 @@ def logistic(s: Floats, right: Floats, weights: Floats) -> ProbabilityOf:
 
 
 def isotonic(s: Floats, right: Floats, weights: Floats) -> ProbabilityOf:
-    """Return the non-decreasing curve with the smallest squared error.
-
-    It is linear between its steps and flat beyond its ends.
-    """
+    """Return the non-decreasing curve of least squares: linear between its steps, flat beyond."""
     model = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
     curve: ProbabilityOf = model.fit(s, right, sample_weight=weights).predict
     return curve

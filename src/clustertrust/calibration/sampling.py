@@ -138,10 +138,7 @@ def suggest(
 
 
 def deal(m: int, shares: Array, room: Array) -> Ints:
-    """Distribute m by `shares`, at least one and at most `room` each.
-
-    The rest goes, one by one, to the place with the least.
-    """
+    """Distribute m by `shares`, 1 to `room` each; the rest goes to the place with the least."""
     out = np.clip(np.floor(m * shares / shares.sum()).astype(np.int64), 1, room)
     # The minimum of one exceeded m: take from the largest
     while out.sum() > m:

@@ -220,13 +220,13 @@ def _write_page(path: Path, request: DecideRequest, file: ScoredFile, decision: 
         # Half of a median says nothing about probabilities.
         threshold=1 - request.risk,
         embedding=view,
-        original=_beside(own, decided)[there].set_axis(shown.index, axis=0),
+        original=_with_decision(own, decided)[there].set_axis(shown.index, axis=0),
         rows=np.flatnonzero(there),
         unasked=DECIDED,
     )
 
 
-def _beside(own: pd.DataFrame, decided: pd.DataFrame) -> pd.DataFrame:
+def _with_decision(own: pd.DataFrame, decided: pd.DataFrame) -> pd.DataFrame:
     """Return the user's own columns, and what was decided of each row."""
     corrected = decided["label"].where(decided["label"] != decided["label_before"], "")
     values = (np.where(decided["kept"], "yes", "no"), corrected, decided["answer"])

@@ -15,10 +15,7 @@ from clustertrust.cli.kinds import OUTPUT, NameChoice
 
 
 def option(help: str, *names: str, **settings: Any) -> Any:
-    """Return a field that is an option, by default with the name of the field.
-
-    A default is shown in help.
-    """
+    """Return a field that is an option, by default with the name of the field."""
     settings = {"show_default": "default" in settings} | settings | {"help": help}
     return field(default=settings.get("default"), metadata={"option": (names, settings)})
 

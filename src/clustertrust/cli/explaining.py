@@ -40,7 +40,7 @@ def explain(request: ExplainRequest) -> None:
         why = "" if points.why is None else f": {points.why[position]}"
         lines.append(f"The row was left out{why}.")
     else:
-        lines += _beside_clusters(points, table, position)
+        lines += _compared_with_clusters(points, table, position)
     lines += _other_values(points, position)
     echo("\n".join(lines))
 
@@ -115,11 +115,8 @@ def _in_words(name: str, row: pd.Series) -> list[str]:
     return lines
 
 
-def _beside_clusters(points: Points, table: pd.DataFrame, position: int) -> list[str]:
-    """Return the row's values next to the means of its cluster and of its rival, as a table.
-
-    For categories, the share of each cluster that has the same one is shown.
-    """
+def _compared_with_clusters(points: Points, table: pd.DataFrame, position: int) -> list[str]:
+    """Return the row next to its cluster and its rival: means, and shares of its categories."""
     row = table.iloc[position]
     if not isinstance(points.unscaled, pd.DataFrame) or pd.isna(row["label"]):
         return []
@@ -129,10 +126,10 @@ def _beside_clusters(points: Points, table: pd.DataFrame, position: int) -> list
     numbers = points.unscaled.select_dtypes("number")
     numbers = numbers[[name for name in numbers if name not in points.encoded]]
     values = numbers.iloc[at]
-    beside: dict[str, Any] = {"this row": values}
+    compared: dict[str, Any] = {"this row": values}
     for cluster in clusters:
-        beside[f"cluster {cluster}"] = numbers[labels == cluster].mean()
-    shown = pd.DataFrame(beside)
+        compared[f"cluster {cluster}"] = numbers[labels == cluster].mean()
+    shown = pd.DataFrame(compared)
     if len(clusters) == 2:
         # Distances in standard deviations: the columns that favour the rival most come first.
         spread = numbers.std(ddof=0).replace(0.0, np.nan)
@@ -149,7 +146,7 @@ def _beside_clusters(points: Points, table: pd.DataFrame, position: int) -> list
         text = shown.to_string(float_format=lambda value: f"{value:.4g}", na_rep=MISSING)
         lines += ["\nIts values, and the means of the clusters:", f"{text}{more}"]
         lines += _filled_in(points, list(shown.index[shown["this row"].isna()]))
-    return lines + _beside_categories(points, labels, at, clusters)
+    return lines + _compared_categories(points, labels, at, clusters)
 
 
 def _filled_in(points: Points, names: list[str]) -> list[str]:
@@ -161,7 +158,7 @@ def _filled_in(points: Points, names: list[str]) -> list[str]:
     return [f"In place of a missing value, the clustering took the column's mean: {taken}."]
 
 
-def _beside_categories(points: Points, labels: Any, at: int, clusters: list[Any]) -> list[str]:
+def _compared_categories(points: Points, labels: Any, at: int, clusters: list[Any]) -> list[str]:
     """Return its categories, and how much of each cluster has the same."""
     if points.original is None or points.plan is None or not points.categories:
         return []

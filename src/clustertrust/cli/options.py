@@ -151,18 +151,18 @@ class ReadOptions:
         return [option for option, value in options.items() if value]
 
     def chooses(self) -> bool:
-        """Return whether anything was said about columns that one look could not find out."""
+        """Return whether options were given that a look at the table could not replace."""
         others = (self.id, self.na, self.decimal, self.thousands)
         return bool(self.changes() or any(others) or self.scale != "auto" or self.encode != "auto")
 
     def missing_rule(self) -> str | None:
-        """Return what was said about missing values, in the words of a plan."""
+        """Return the rule for missing values, as plans write it; None: not given."""
         if self.drop_missing:
             return "drop"
         return None if self.impute is None else "mean"
 
     def missing_texts(self) -> tuple[str, ...] | None:
-        """Return the texts that were said to stand for a missing value; None: nothing was said.
+        """Return the texts that stand for a missing value; None: not given.
 
         They were typed one by one, or several with commas between; none alone stands for no text.
         """

@@ -162,10 +162,7 @@ def _check_order(path: str, table: pd.DataFrame, ids: pd.Index) -> None:
 
 
 def _own_points(path: str, columns: ReadOptions, table: pd.DataFrame) -> Points | None:
-    """Return the columns of a file of scores that are no results as points; None: there are none.
-
-    They only say which rows are alike, so what cannot be used is left out.
-    """
+    """Return the columns that are no results as points; None if there are none, or none to use."""
     results = tuple(name for name in table if name in (*COLUMNS, "row"))
     if len(results) + (columns.id is not None) >= table.shape[1]:
         return None

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Collection
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import click
+import numpy as np
 import pandas as pd
 import sklearn
+from sklearn.base import clone
 
-from clustertrust import CAKE, Confidence
-from clustertrust.cli.cells import for_cells, graph_of, is_h5ad, score_graph
+from clustertrust import CAKE, Confidence, Ensemble, audit, confidence
 from clustertrust.cli.checks import check_matrix, check_method, check_tools
-from clustertrust.cli.given import score_given
 from clustertrust.cli.large import large_source, score_large
+from clustertrust.cli.options import AUDITING, NOT_AUDITING, CakeOptions, ReadOptions
 from clustertrust.cli.outputs import staged
 from clustertrust.cli.planning import for_metric
 from clustertrust.cli.points import Points, name_of, on_all_rows, read_points
@@ -27,11 +31,11 @@ from clustertrust.cli.printing import (
     score_settings,
     with_options,
 )
-from clustertrust.cli.quoting import quoted, read_tests
-from clustertrust.cli.request import ScoreRequest
+from clustertrust.cli.request import AuditRequest, ScoreRequest
 from clustertrust.cli.sidecar_plan import with_sidecar_plan
 from clustertrust.cli.squares import for_distances, for_gower, read_square
-from clustertrust.cli.writing import write_scores, write_shown
+from clustertrust.cli.writing import quoted, read_tests, write_scores, write_shown
+from clustertrust.files import FORMATS, Reading, format_of, read_table
 from clustertrust.notes import note_on_noise
 from clustertrust.summary import summary_of
 
@@ -137,3 +141,130 @@ def _scored(request: ScoreRequest, points: Points, cake: CAKE) -> Confidence:
             cake.fit(points.X)
         scored = cake.confidence_
     return replace(scored, frame=pd.DataFrame(index=points.ids[points.kept]))
+
+
+def score_given(request: ScoreRequest, points: Points, graph: Any) -> Confidence:
+    """Score given partitions, or audit one labelling."""
+    if request.labels is not None:
+        runs = _read_partitions(request.labels, request.columns.id, points)
+    else:
+        assert points.labels is not None
+        runs = points.labels[points.kept].reset_index(drop=True)
+    typed, method = request.typed, request.method
+    is_one = runs.shape[1] == 1
+    if isinstance(request, AuditRequest) and not is_one:
+        raise ValueError(
+            f"{request.labels} has {runs.shape[1]} columns; an audit takes one, of labels. Score "
+            "several runs with clustertrust score --labels."
+        )
+    why = "one labelling is audited" if is_one else "nothing is clustered"
+    request.refuse(NOT_AUDITING if is_one else AUDITING, f"With --labels {why}")
+    X, params = points.X, method.auditing(typed) if is_one else method.scoring()
+    if graph is not None:
+        X, params = graph.X, params | {"geometry": graph.geometry}
+    labels = Ensemble.from_labels(runs, noise=request.noise_rule)
+    if is_one:
+        return audit(X, labels, **params, **_classifier(request, points), verbose=is_interactive())
+    return confidence(X, labels, **params)
+
+
+def _classifier(request: ScoreRequest, points: Points) -> dict[str, Any]:
+    """Return what votes besides the runs, as parameters of `audit`."""
+    if not isinstance(request, AuditRequest):
+        return {}
+    if request.pred_probs is None:
+        return {"classifier": None if request.classifier == "none" else request.classifier}
+    # Labels may be numbers, and names of columns then look like values.
+    kind = FORMATS[format_of(request.pred_probs)]
+    header = True if "header" in kind.options else None
+    shares = _read_rows(request.pred_probs, request.columns.id, points, header)
+    # A file of an array has no names: its columns are in the order of the labels.
+    has_names = kind not in (FORMATS["npy"], FORMATS["npz"])
+    return {"pred_probs": shares if has_names else shares.to_numpy()}
+
+
+def _read_partitions(path: str, id: str | None, points: Points) -> pd.DataFrame:
+    """Read partitions of the used points: one column per run, and perhaps one of row names."""
+    runs = _read_rows(path, id, points)
+    if runs.shape[1] == 0:
+        raise ValueError(f"{path} has no column of labels besides the names of the rows.")
+    distinct = [name for name in runs if len(runs) > 2 and runs[name].nunique() == len(runs)]
+    if distinct:
+        raise ValueError(
+            f"{path}: the column {str(distinct[0])!r} has a different value in every row, so it is "
+            "not a partition. Remove it from the file, or name the rows by it with --id."
+        )
+    return runs
+
+
+def _read_rows(
+    path: str, id: str | None, points: Points, header: bool | None = None
+) -> pd.DataFrame:
+    """Read a table about the rows of the data that are used; names, which must match, drop out."""
+    table = read_table(path, Reading(text=() if id is None else (id,), header=header)).data
+    if not isinstance(table, pd.DataFrame):
+        raise ValueError(f"{path} holds a sparse matrix; give a table.")
+    if len(table) != len(points.kept):
+        raise ValueError(
+            f"{path} has {len(table)} rows and the data have {len(points.kept)}; give the same "
+            "rows in the same order."
+        )
+    if id is not None and id in table:
+        names = table.pop(id).map(str).to_numpy()
+        differ = np.flatnonzero(names != points.ids.map(str).to_numpy())
+        if differ.size:
+            raise ValueError(
+                f"{path} names row {differ[0]} {names[differ[0]]!r}, and the data "
+                f"{points.ids[differ[0]]!r}; give the same rows in the same order."
+            )
+    return table[points.kept].reset_index(drop=True)
+
+
+def is_h5ad(data: str, columns: ReadOptions) -> bool:
+    """Return whether the file is AnnData."""
+    # A folder has no format of its own.
+    if data == "-" or Path(data).is_dir():
+        return False
+    return columns.format_of(data) == "h5ad"
+
+
+def for_cells(method: CakeOptions, typed: Collection[str]) -> CakeOptions:
+    """Return the method with the default for cells: Leiden, unless -k or --clusterer is typed."""
+    if "clusterer" in typed or method.n_clusters is not None:
+        return method
+    from clustertrust.anndata.data import SCORED_BY
+
+    scored_by: Any = {name: value for name, value in SCORED_BY.items() if name not in typed}
+    return replace(method, clusterer=("leiden",), **scored_by)
+
+
+def graph_of(request: ScoreRequest, points: Points, cake: CAKE) -> Any:
+    """Return the graph of neighbours of the cells, as :class:`clustertrust.anndata.data.CellData`.
+
+    None where there is none, or where coordinates are needed.
+    """
+    if points.adata is None:
+        return None
+    from clustertrust.anndata.data import cells_of
+
+    if request.has_labels and "clusterer" not in request.typed:
+        # Nothing is clustered, or by what suits the data.
+        cake = clone(cake).set_params(clusterer=None)
+    cells = cells_of(points.adata, cake, request.columns.use_rep)
+    if not cells.is_graph:
+        return None
+    return cells.rows(points.kept)
+
+
+def score_graph(request: ScoreRequest, graph: Any, cake: CAKE) -> Confidence:
+    """Cluster and score the graph of neighbours of cells."""
+    refused = ["--model"] * ("--model" in request.paths) + ["--checkpoint"] * bool(
+        request.checkpoint
+    )
+    if refused:
+        raise click.UsageError(
+            f"{refused[0]} needs coordinates, and the graph of neighbours of the cells is "
+            "clustered; add --use-rep X_pca."
+        )
+    scored: Confidence = graph.cluster(cake)
+    return scored

@@ -58,10 +58,7 @@ def score_wording() -> CliWording:
 
 
 def _as_words(value: str) -> list[str]:
-    """Write a Python value as users type it: no quotes, commas between the items of a list.
-
-    The option is repeated for items that have commas themselves.
-    """
+    """Write a Python value as users type it; lists as `a,b`, or one word per item with commas."""
     try:
         plain = ast.literal_eval(value)
     except (ValueError, SyntaxError):

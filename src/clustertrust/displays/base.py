@@ -106,10 +106,7 @@ class Display:
         raise NotImplementedError
 
     def _add_notes(self, *notes: str) -> None:
-        """Write what the reader must know in small letters below the axis.
-
-        Earlier notes there stay.
-        """
+        """Add what the reader must know to the notes below the axis, in small letters."""
         note = next((text for text in self.ax_.texts if text.get_gid() == _NOTE), None)
         lines = [] if note is None else note.get_text().split("\n")
         lines += [line for line in notes if line and line not in lines]
@@ -166,10 +163,7 @@ class ConfidenceDisplay(Display):
 
 
 def check_axes(ax: Any) -> None:
-    """Raise unless these are axes of matplotlib's.
-
-    Of `plt.subplots(2, 2)` each display takes one.
-    """
+    """Raise unless these are axes of matplotlib's; of `plt.subplots(2, 2)`, one."""
     from matplotlib.axes import Axes
 
     if not isinstance(ax, Axes):

@@ -120,10 +120,7 @@ class ScoreDistributionDisplay(ConfidenceDisplay):
 
 
 def thinned(scores: Floats) -> tuple[Floats, Floats]:
-    """Return values and edges of bars for sorted scores.
-
-    There is one bar per point, or 2,000 bars, each the middle of a few points.
-    """
+    """Return values and edges of bars for sorted scores: one per point, or 2,000, each of a few."""
     bars = min(scores.size, _MOST_BARS)
     edges = np.linspace(0, scores.size, bars + 1).round()
     return scores[((edges[:-1] + edges[1:]) / 2).astype(np.int64)], edges
@@ -210,10 +207,7 @@ class ScoreBarsDisplay(ConfidenceDisplay):
             self._add_notes(f"a bar stands for up to {-(-largest // _MOST_BARS)} points")
 
     def _write_names(self, sizes: Ints, middle: Floats, height: float) -> None:
-        """Write the name of each cluster next to its bars.
-
-        Those of small clusters move apart, with a line back to their place.
-        """
+        """Write names of clusters next to their bars, apart, with lines back to their places."""
         ax, letters = self.ax_, letter_size(len(self.names))
         # Of the axes, in points of print
         tall = 72 * ax.bbox.height / self.figure_.dpi

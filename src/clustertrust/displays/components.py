@@ -8,9 +8,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from clustertrust._types import Floats
+from clustertrust._types import Floats, Ints
 from clustertrust._views import round_range
-from clustertrust.displays.points import MAX_POINTS, PointsDisplay
+from clustertrust.displays.points import PointsDisplay
 from clustertrust.displays.shared import missing_note, scale_top
 from clustertrust.fusion import FUSIONS
 from clustertrust.results import Confidence
@@ -25,10 +25,7 @@ _STABILITY_LABELS = {
 
 
 def fusion_of(confidence: Confidence) -> str | None:
-    """Name of the fusion that gives these scores from their components.
-
-    None where no fusion does.
-    """
+    """Name of the fusion that gives these scores from their components; None: no fusion does."""
     c, g = confidence.stability, confidence.geometry
     for name, fuse in FUSIONS.items():
         # A third component has no lines in this plane
@@ -93,27 +90,8 @@ class StabilityGeometryDisplay(PointsDisplay):
             agreement=confidence.agreement,
         )
 
-    def _draw(
-        self, *, max_points: int | None = MAX_POINTS, scatter_kw: dict[str, Any] | None = None
-    ) -> None:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            None: a new figure.
-        max_points : int, optional
-            If there are more points, a random sample of this size is drawn, and a note says so.
-            None: all.
-        scatter_kw : dict, optional
-            For the `scatter` of matplotlib, such as ``{"s": 5}``.
-
-        Returns
-        -------
-        StabilityGeometryDisplay
-            Itself.
-        """
-        order, look = self._sample(max_points, scatter_kw, alpha=0.7, zorder=2)
+    def _draw_points(self, order: Ints, look: dict[str, Any]) -> None:
+        look = {"alpha": 0.7, "zorder": 2} | look
         self.shown_ = order[~np.isnan(self.scores[order])]
         self.points_ = self._scatter(np.c_[self.geometry, self.stability], self.shown_, look)
         fusion = None if self.fusion is None else FUSIONS[self.fusion]()

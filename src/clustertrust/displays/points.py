@@ -21,8 +21,34 @@ class PointsDisplay(ConfidenceDisplay):
     scores: Floats
     shown_: Ints
 
+    def _draw(
+        self, *, max_points: int | None = MAX_POINTS, scatter_kw: dict[str, Any] | None = None
+    ) -> None:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            None: a new figure.
+        max_points : int, optional
+            If there are more points, a random sample of this size is drawn, and a note says so.
+            None: all.
+        scatter_kw : dict, optional
+            For the `scatter` of matplotlib, such as ``{"s": 5, "vmax": 0.5}``.
+
+        Returns
+        -------
+        Display
+            Itself.
+        """
+        self._draw_points(*self._sample(max_points, scatter_kw))
+
+    # Draws the points at these positions, which look like this.
+    def _draw_points(self, order: Ints, look: dict[str, Any]) -> None:
+        raise NotImplementedError
+
     def _sample(
-        self, max_points: int | None, scatter_kw: dict[str, Any] | None, **look: Any
+        self, max_points: int | None, scatter_kw: dict[str, Any] | None
     ) -> tuple[Ints, dict[str, Any]]:
         """Return the positions of the points to draw, in random order, and how to draw them.
 
@@ -44,7 +70,7 @@ class PointsDisplay(ConfidenceDisplay):
         # Square points of print
         area = float(np.clip(20.0 * np.sqrt(1000.0 / max(order.size, 1)), 2.0, 25.0))
         plain = {"s": area, "rasterized": order.size > RASTER_POINTS, "linewidths": 0}
-        return order, by_score | plain | look | options
+        return order, by_score | plain | options
 
     def _scatter(self, xy: Floats, positions: Ints, look: dict[str, Any]) -> Any:
         """Draw the points at these positions in the colours of their scores."""

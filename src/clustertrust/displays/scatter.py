@@ -15,7 +15,7 @@ from clustertrust._validation.points import check_matrix
 from clustertrust._validation.rows import check_same_points
 from clustertrust._views import View, data_view, given_view
 from clustertrust.displays.base import confidence_of
-from clustertrust.displays.points import MAX_POINTS, PointsDisplay
+from clustertrust.displays.points import PointsDisplay
 from clustertrust.displays.shared import (
     MISSING_COLOR,
     NOT_ASSIGNED,
@@ -161,28 +161,8 @@ class ScoreScatterDisplay(PointsDisplay):
             label_names=confidence.label_names,
         )
 
-    def _draw(
-        self, *, max_points: int | None = MAX_POINTS, scatter_kw: dict[str, Any] | None = None
-    ) -> None:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            None: a new figure.
-        max_points : int, optional
-            If there are more points, a random sample of this size is drawn, and a note says so.
-            None: all.
-        scatter_kw : dict, optional
-            For the `scatter` of matplotlib, such as ``{"s": 5, "vmax": 0.5}``.
-
-        Returns
-        -------
-        ScoreScatterDisplay
-            Itself.
-        """
-        ax = self.ax_
-        self.shown_, look = self._sample(max_points, scatter_kw)
+    def _draw_points(self, order: Ints, look: dict[str, Any]) -> None:
+        ax, self.shown_ = self.ax_, order
         is_scored = ~np.isnan(self.scores[self.shown_])
         is_assigned = self.labels[self.shown_] >= 0
         self.points_ = self._scatter(self.points, self.shown_[is_scored & is_assigned], look)
@@ -208,10 +188,7 @@ class ScoreScatterDisplay(PointsDisplay):
         return f"Score of each point: median {np.median(without_nan(self.scores)):.2f}"
 
     def _name_clusters(self) -> list[Any]:
-        """Write each name at the member nearest to its cluster's median.
-
-        Names that would overlap move apart.
-        """
+        """Write each name at the member nearest to its cluster's median, so that none overlap."""
         ax = self.ax_
         groups = [group for group in groups_of(self.labels, self.label_names) if group.assigned]
         if not groups:

@@ -36,10 +36,7 @@ _COVERAGE = "coverage: share of the points kept, the surest first"
 
 
 def scores_and_correct(confidence: Confidence, y: Any) -> tuple[Floats, Bools]:
-    """Return the scores that are numbers, and whether each of their points is right.
-
-    Clusters and classes are matched among these points.
-    """
+    """Return scores that are numbers, and whether their points, matched among them, are right."""
     scores = confidence.scores
     truth = np.asarray(y)
     if truth.shape != scores.shape:
@@ -54,8 +51,35 @@ def scores_and_correct(confidence: Confidence, y: Any) -> tuple[Floats, Bools]:
     return scores[is_scored], correctness(confidence.labels[is_scored], truth[is_scored])
 
 
+class CurveDisplay(ConfidenceDisplay):
+    """A curve over the share of points kept, with lines to compare it with."""
+
+    def _draw(self, *, name: str = "CAKE", references: bool = True) -> None:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            None: a new figure. Further curves on the same axes take the next colour.
+        name : str
+            Of the score, for the legend.
+        references : bool
+            Whether to draw the lines to compare with: a random and the best order, or all points.
+
+        Returns
+        -------
+        Display
+            Itself.
+        """
+        self._draw_curve(name, check_flag("references", references))
+
+    # Draws the curve, and the lines to compare it with.
+    def _draw_curve(self, name: str, references: bool) -> None:
+        raise NotImplementedError
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
-class RiskCoverageDisplay(ConfidenceDisplay):
+class RiskCoverageDisplay(CurveDisplay):
     """Share of errors among the surest points, as more of them are kept.
 
     Use :meth:`from_estimator` or :meth:`from_confidence`; the true classes y are needed. Two lines
@@ -110,24 +134,7 @@ class RiskCoverageDisplay(ConfidenceDisplay):
             missing=missing_note(confidence.scores),
         )
 
-    def _draw(self, *, name: str = "CAKE", references: bool = True) -> None:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            None: a new figure. Further curves on the same axes take the next colour.
-        name : str
-            Of the score, for the legend.
-        references : bool
-            Whether to draw the lines of a random and of the best order.
-
-        Returns
-        -------
-        RiskCoverageDisplay
-            Itself.
-        """
-        check_flag("references", references)
+    def _draw_curve(self, name: str, references: bool) -> None:
         ax = self.ax_
         self.line_ = draw_curve(ax, self.curve, f"{written(name)} (area {self.aurc:.3f})")
         self.chance_ = self.ideal_ = None
@@ -145,7 +152,7 @@ class RiskCoverageDisplay(ConfidenceDisplay):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class CoverageAccuracyDisplay(ConfidenceDisplay):
+class CoverageAccuracyDisplay(CurveDisplay):
     """Accuracy among the surest points, as more of them are kept.
 
     Use :meth:`from_estimator` or :meth:`from_confidence`; the true classes y are needed.
@@ -212,24 +219,7 @@ class CoverageAccuracyDisplay(ConfidenceDisplay):
             missing=missing_note(confidence.scores),
         )
 
-    def _draw(self, *, name: str = "CAKE", references: bool = True) -> None:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            None: a new figure. Further curves on the same axes take the next colour.
-        name : str
-            Of the score, for the legend.
-        references : bool
-            Whether to draw the line at the accuracy of all points.
-
-        Returns
-        -------
-        CoverageAccuracyDisplay
-            Itself.
-        """
-        check_flag("references", references)
+    def _draw_curve(self, name: str, references: bool) -> None:
         ax = self.ax_
         self.all_ = draw_accuracy(ax, self.accuracy, "0.4", ":") if references else None
         self.line_ = draw_curve(ax, self.curve, written(name), marker="o")

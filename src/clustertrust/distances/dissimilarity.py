@@ -240,10 +240,7 @@ class Euclidean(Dissimilarity):
         return self._split(n, means, reduce, 0, order)
 
     def _cell_sums(self) -> tuple[Floats, Ints]:
-        """Return the sums of distances (m, n) to the points of each cell, and the order of points.
-
-        The points are sorted by cell.
-        """
+        """Return the sums of distances (m, n) to each cell, and the order of points, by cell."""
         return sums_by_cell(self.X, self.cells, count_threads(self.n_jobs)), self.cells.order
 
     def _map_direct(self, X: Array, reduce: Reduce[Result], points: Any) -> Iterator[Result]:
@@ -337,10 +334,7 @@ class Centers(Dissimilarity):
 
 
 def squared_distances(centers: Floats, X: Any) -> Floats:
-    """|x - c|² of each row of `centers` with each row of X: (K, b).
-
-    By differences, but for sparse X.
-    """
+    """|x - c|² of each row of `centers` with each of X: (K, b); by differences if X is dense."""
     if sparse.issparse(X):
         X = X.astype(np.float64)
         cross = safe_sparse_dot(centers, X.T, dense_output=True)

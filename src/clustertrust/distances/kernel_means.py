@@ -179,10 +179,7 @@ class KernelMeans(Dissimilarity):
 
 
 def _smallest_distance(X: Any) -> float:
-    """Return the distance of the two nearest points that differ.
-
-    Infinite where all are equal, so that κ = 1.
-    """
+    """Return the distance of the two nearest points that differ; infinite where all are equal."""
     distinct = _distinct(X)
     if distinct.shape[0] < 2:
         return np.inf

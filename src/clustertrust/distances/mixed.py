@@ -65,10 +65,7 @@ class MixedColumns:
         return cls(tuple(names), lowest, ranges, tuple(categories))
 
     def encode(self, X: Any) -> Floats:
-        """Return rows as numbers (n, d), NaN where a value is missing.
-
-        A column of one value has range 0, and adds 0 to every distance.
-        """
+        """Return rows as numbers (n, d), NaN where a value is missing."""
         names, columns = read_columns(X)
         if len(names) != len(self.names):
             raise ValueError(f"X has {len(names)} columns; the fit had {len(self.names)}.")

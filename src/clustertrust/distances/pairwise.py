@@ -51,10 +51,7 @@ class Pairwise(Dissimilarity):
         return np.asarray(X) if self.metric.is_precomputed else self.metric.between(X, self.X)
 
     def _own_distances(self, rows: slice) -> Array:
-        """Return the rows of the distance matrix.
-
-        Whatever the metric says, a point is at distance 0 from itself.
-        """
+        """Return rows of the distance matrix; a point is 0 from itself whatever the metric says."""
         point = np.arange(rows.start, rows.stop)
         if self.metric.is_precomputed:
             matrix = np.asarray(self.X[rows])

@@ -207,10 +207,7 @@ def among(X: Any, rows: Ints | None) -> Any:
 
 
 def nearest_column(X: Any, columns: Ints | None) -> Ints:
-    """Return for each row of distances which of the columns is nearest, the first on ties.
-
-    None: all columns. -1 where a sparse row stores no distance to any of them.
-    """
+    """Return the nearest column (of all: None), the first on ties; -1: a sparse row has none."""
     if not sparse.issparse(X):
         return np.asarray((X if columns is None else X[:, columns]).argmin(axis=1), dtype=np.int64)
     X = sparse.csr_array(X)

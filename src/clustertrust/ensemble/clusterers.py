@@ -1,8 +1,8 @@
 """Clusterers as objects: one for each name, which owns all that is special about it.
 
 `CLUSTERERS` is the one table of names. A clusterer makes an estimator, fits it, and says how the
-runs place unseen points; any other scikit-learn estimator is an `EstimatorClusterer`. A subclass of
-Your own `Clusterer` is passed as ``CAKE(clusterer=Mine())``.
+runs place unseen points; any other scikit-learn estimator is an `EstimatorClusterer`. Your own
+subclass of `Clusterer` is passed as ``CAKE(clusterer=Mine())``.
 """
 
 from __future__ import annotations
@@ -25,14 +25,13 @@ from sklearn.utils import check_random_state
 
 from clustertrust._types import Array, Floats, Ints
 from clustertrust.distances.metrics import is_name
-from clustertrust.ensemble.graphs import NeighborSpectral
 from clustertrust.ensemble.hdbscan import PortableHDBSCAN
 from clustertrust.ensemble.kmedoids import KMedoids
 from clustertrust.ensemble.leiden import Leiden, SharedGraph
 from clustertrust.ensemble.lloyd import PreparedData, prepare_data
 from clustertrust.ensemble.mixture import fit_mixture
 from clustertrust.ensemble.placing import Nearest, Placer, Predict
-from clustertrust.ensemble.spectral import spectral_labels
+from clustertrust.ensemble.spectral import NeighborSpectral, spectral_labels
 
 
 class ShuffledBirch(ClusterMixin, BaseEstimator):

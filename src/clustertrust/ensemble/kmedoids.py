@@ -181,10 +181,7 @@ class KMedoids(ClusterMixin, BaseEstimator):
 def swap_medoids(
     rows_of: Callable[[slice], Array], n: int, start: Ints, max_iter: int
 ) -> tuple[Ints, int]:
-    """Return medoids (k,) from eager swaps, and the number of sweeps over all candidates.
-
-    `rows_of` gives rows of the matrix of distances; they are asked for in blocks.
-    """
+    """Return medoids (k,) from eager swaps, and the number of sweeps; distances come in blocks."""
     medoids = np.array(start, dtype=np.int64)
     to_medoid = np.vstack([rows_of(slice(m, m + 1)) for m in medoids]).astype(np.float64)
     without = 0

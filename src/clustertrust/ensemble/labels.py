@@ -67,10 +67,7 @@ def check_noise(noise: Any, counts: Mapping[str, int]) -> None:
 
 
 def in_order_of(X: Any, labels: Any, name: str = "labels") -> Any:
-    """Return labels with the rows of pandas labels in the order of those of X.
-
-    Raise if their index has only some of the labels of X.
-    """
+    """Return pandas labels in the order of the rows of X; raise if only some of the rows match."""
     if not isinstance(X, pd.DataFrame):
         return labels
     if isinstance(labels, list | tuple):

@@ -19,7 +19,7 @@ from sklearn.utils.validation import validate_data
 from clustertrust._errors import ParameterError
 from clustertrust._types import Floats, Ints
 from clustertrust.distances.metrics import Metric, is_name
-from clustertrust.ensemble.graphs import neighbor_links
+from clustertrust.ensemble.spectral import neighbor_links
 
 __all__ = ["Leiden", "SharedGraph"]
 

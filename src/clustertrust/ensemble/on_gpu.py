@@ -40,10 +40,7 @@ def fit_on_gpu(
     numbered: Sequence[tuple[int, int]],
     kept: Checkpoint | None = None,
 ) -> list[Run]:
-    """Fit the runs (r, seed), but those that a checkpoint keeps.
-
-    Each depends on the data, its clusterer and its seed alone, not on the other runs.
-    """
+    """Fit the runs (r, seed), each on its own, but those that a checkpoint keeps."""
     loaded = {} if kept is None else {r: kept.load(r, X) for r, _ in numbered}
     runs = {r: run for r, run in loaded.items() if run is not None}
     for position, method in enumerate(methods):

@@ -56,10 +56,7 @@ def nearest_point(points: Any, X: Any, metric: Metric = EUCLIDEAN) -> Ints:
 
 
 def nearest_points(points: Floats, X: Array) -> Ints:
-    """Return the position among each of the points (A, n', d) nearest to each row of X, (A, n).
-
-    A block of rows is prepared once for all of them.
-    """
+    """Return which of the points (A, n', d) is nearest to each row of X, (A, n), block by block."""
     A, _, d = points.shape
     _check_columns(X, d)
     labels = np.empty((A, X.shape[0]), dtype=np.int32)

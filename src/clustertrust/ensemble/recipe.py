@@ -268,11 +268,7 @@ class Recipe:
         )
 
     def for_data(self, X: Any) -> Recipe:
-        """Return the recipe with the metric settled, and with what runs in this process share.
-
-        That is what clusterers prepare for runs on all of X, and the distances for runs by
-        distance.
-        """
+        """Settle the metric and make what runs in this process share: prepared data, distances."""
         backend_of_joblib = joblib.parallel.get_active_backend(prefer="threads")[0]
         here = getattr(backend_of_joblib, "supports_sharedmem", False)
         directions = unit_rows(X) if here and self.takes_directions else None

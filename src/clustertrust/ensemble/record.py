@@ -338,10 +338,7 @@ def _nmi(tables: Ints) -> Floats:
 
 
 def as_ensemble(labels: Any, *, at_least: int = 1, of_dask: bool = False) -> Ensemble:
-    """Return `labels`, in any form that public functions take, as an Ensemble of enough runs.
-
-    `of_dask` allows labels in a Dask array.
-    """
+    """Return labels in any form as an Ensemble of enough runs; `of_dask` allows Dask labels."""
     ensemble = labels if isinstance(labels, Ensemble) else Ensemble.from_labels(labels)
     if is_dask(ensemble.labels) and not of_dask:
         raise ValueError(

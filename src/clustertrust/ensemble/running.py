@@ -1,4 +1,4 @@
-"""The loop that fits the runs of a recipe."""
+"""Checked data and a recipe → the runs of an ensemble, fitted in one loop."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import joblib
+import numpy as np
 from sklearn.cluster import KMeans
 
 from clustertrust._dask import client_of_joblib, run_on_workers
@@ -28,7 +29,11 @@ from clustertrust.ensemble.fitting import Run, on_directions, with_data
 from clustertrust.ensemble.in_step import fit_in_step
 from clustertrust.ensemble.on_gpu import fit_on_gpu, suits_gpu
 from clustertrust.ensemble.recipe import Recipe
+from clustertrust.ensemble.record import Ensemble, assemble
+from clustertrust.ensemble.runs import draw_seeds, spawn_seeds
+from clustertrust.ensemble.warn import warn_of_runs
 from clustertrust.kernels import backend
+from clustertrust.storage import hash_data
 
 # Runs after a failed one: if these fail too, all are taken to fail.
 _LOOK_ON = 3
@@ -64,10 +69,7 @@ def run_all(
     *,
     what: str = "runs",
 ) -> list[Run]:
-    """Fit the runs (r, seed), each on one thread; return those that succeeded, in order.
-
-    `what` names them in warnings.
-    """
+    """Fit the runs (r, seed) on one thread each; return those that succeeded, in order."""
     # Loaded here, so that its own warnings are not taken for those of a run.
     backend()
     by_rows = recipe.device in GPU and not recipe.takes_directions
@@ -157,3 +159,38 @@ def _work(X: Any, recipe: Recipe, r: int, seed: int, kept: Checkpoint | None) ->
     if kept is not None:
         kept.save(r, run)
     return with_data(run, None)
+
+
+def _as_json(random_state: Any) -> Any:
+    """Return a random state as JSON, to recognise it later."""
+    if isinstance(random_state, Sequence | np.ndarray):
+        return [int(seed) for seed in random_state]
+    return None if random_state is None else repr(random_state)
+
+
+def build_runs(X: Any, recipe: Recipe) -> Ensemble:
+    """Cluster checked data `n_runs` times; load runs that a checkpoint has."""
+    recipe.check_size(X.shape[0])
+    R = recipe.count()
+    entropy, seeds = draw_seeds(recipe.random_state, R)
+    kept = None
+    if recipe.runs.checkpoint is not None:
+        settings = recipe.settings() | {
+            "data": hash_data(X),
+            "random_state": _as_json(recipe.random_state),
+            "entropy": entropy,
+        }
+        kept = Checkpoint(recipe.runs.checkpoint, settings)
+        # Continue with the entropy of the first build.
+        if recipe.random_state is None:
+            seeds = spawn_seeds(kept.settings["entropy"], R)
+    runs = run_all(X, recipe, list(enumerate(seeds)), kept)
+    check_enough(runs, R)
+    warn_of_runs(recipe, runs)
+    return assemble(runs, recipe.n_jobs)
+
+
+def check_enough(runs: Sequence[Run], tried: int) -> None:
+    """Raise if too few runs are left to compare."""
+    if len(runs) < 2:
+        raise ValueError(f"Only {len(runs)} of {tried} runs succeeded; at least 2 are needed.")

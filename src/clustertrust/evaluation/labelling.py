@@ -73,10 +73,7 @@ def accuracy(labels: ArrayLike, truth: ArrayLike) -> float:
 
 
 def _of_codes(index: Callable[[Ints, Ints], float]) -> Callable[[ArrayLike, ArrayLike], float]:
-    """Return an index of scikit-learn for labels of any kind.
-
-    Points that are not assigned are one cluster more.
-    """
+    """Return an index of scikit-learn; points that are not assigned are one cluster more."""
 
     def measure(labels: ArrayLike, truth: ArrayLike) -> float:
         codes, classes = check_label_vector("labels", labels)[0], check_truth(truth)

@@ -98,9 +98,7 @@ def _undefined(why: str) -> float:
 
 
 def _by_group(scores: Floats, right: Floats) -> Floats:
-    """Expected correctness at each place, ties in random order: the mean over the points of equal
-    score.
-    """
+    """Expected correctness at each place, ties in random order: the mean over equal scores."""
     _, group, counts = np.unique(scores, return_inverse=True, return_counts=True)
     return (np.bincount(group, weights=right) / counts)[group]
 

@@ -62,10 +62,7 @@ class Centroid(Geometry):
         return Centers(None, totals, centers=centers, spread=None, root=True, n_jobs=1)
 
     def _centers(self, ensemble: Ensemble, cells: Clusters, d: int) -> Floats | None:
-        """Return the centres of all clusters (K, d), if they are given or the runs have them.
-
-        Row ℓ belongs to label ℓ; centres of labels that do not occur drop out.
-        """
+        """Return the centres (K, d) of all clusters that occur, given or of the runs; else None."""
         ensemble = self._with_centers(ensemble, d)
         if ensemble.centers is None:
             return None

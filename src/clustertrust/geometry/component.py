@@ -15,10 +15,7 @@ BEND = 0.02
 
 
 def mean_and_std(s: Floats) -> tuple[Floats, Floats]:
-    """μ and σ over the runs that count, Eq. (2).
-
-    `s` is (n, R), NaN where a run does not count; σ divides by the number of runs that count.
-    """
+    """μ and σ over the runs that count, Eq. (2), from s (n, R), NaN where a run does not count."""
     if is_on_gpu(s):
         return _cupy_scores.moments(s)
     mean, std = backend().moments(np.ascontiguousarray(s, dtype=np.float64))

@@ -22,7 +22,7 @@ from clustertrust._progress import progress
 from clustertrust._types import Array, Floats
 from clustertrust._validation.arguments import MOST, check_choice, check_count, check_list
 from clustertrust.distances.shared import shared_silhouettes
-from clustertrust.ensemble.seeds import spawn_seeds
+from clustertrust.ensemble.runs import spawn_seeds
 from clustertrust.estimator import CAKE
 from clustertrust.k_profile.mixtures import MOST_AXES
 from clustertrust.k_profile.null_test import EFFORTS, Comparison

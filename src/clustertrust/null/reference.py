@@ -24,7 +24,7 @@ from clustertrust._devices import resolve_device
 from clustertrust._errors import ParameterError
 from clustertrust._types import Arrays, Floats, Ints
 from clustertrust._validation.arguments import MOST, check_count, check_inside, warn_user
-from clustertrust.ensemble.seeds import spawn_seeds
+from clustertrust.ensemble.runs import spawn_seeds
 from clustertrust.estimator import CAKE
 from clustertrust.null.templates import (
     check_has_coordinates,

@@ -17,8 +17,7 @@ from clustertrust._types import Array, Ints
 from clustertrust._validation.arguments import check_count
 from clustertrust.distances.metrics import as_metric
 from clustertrust.distances.precomputed import among
-from clustertrust.ensemble.runs import as_runs
-from clustertrust.ensemble.seeds import draw_seeds
+from clustertrust.ensemble.runs import as_runs, draw_seeds
 from clustertrust.estimator import CAKE
 from clustertrust.results import frame_of
 from clustertrust.scoring.settings import Settings

@@ -21,7 +21,7 @@ from clustertrust.columns import COLUMNS
 from clustertrust.notes import notes_on
 from clustertrust.reasons import NO_STRUCTURE, WEAK_STRUCTURE, Cut
 from clustertrust.report.cards import column_cards, count_roles
-from clustertrust.report.contents import LOWEST
+from clustertrust.report.contents import LOWEST, fingerprint, pack_questions, pack_row_numbers
 from clustertrust.report.details import (
     choose_view,
     pack_original,
@@ -36,6 +36,7 @@ from clustertrust.report.opening import (
     above_chance,
     audit_verdict,
     next_steps,
+    pack_audit,
     score_shares,
     structure,
 )
@@ -43,8 +44,6 @@ from clustertrust.report.packing import pack, pack_codes, pack_index
 from clustertrust.report.page import render
 from clustertrust.report.pictures import pack_pictures
 from clustertrust.report.profiles import cluster_profiles, without_labels
-from clustertrust.report.questions import fingerprint, pack_questions, pack_row_numbers
-from clustertrust.report.suspects import pack_audit
 from clustertrust.storage import write_text
 
 __all__ = ["PageOptions", "build_report", "write_report"]

@@ -158,10 +158,7 @@ def category_bars(column: pd.Series) -> Bars:
 
 
 def number_bars(values: Floats) -> Bars | None:
-    """Cut a column of numbers at round values; what lies far outside is in the first and last bar.
-
-    None without a value.
-    """
+    """Cut numbers at round values, outliers in the outer bars; None without a value."""
     there = np.isfinite(values)
     present = values[there]
     if not present.size:

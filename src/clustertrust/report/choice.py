@@ -36,7 +36,7 @@ class Candidate:
     ----------
     n_clusters : the number
     labels : (n,) clusters of the points, negative: none
-    caption : what is said below the picture
+    caption : the text below the picture
     """
 
     n_clusters: int
@@ -112,10 +112,7 @@ def _legend(choice: Choice) -> str:
 
 
 def _evidence(choice: Choice, screen: str, width: int, height: int) -> str:
-    """Draw probabilities as bars, and what each kind of evidence says as lines.
-
-    The style sheet shows the chart of one `screen`.
-    """
+    """Draw probabilities as bars and kinds of evidence as lines; the style shows one `screen`."""
     ks = [int(k) for k in choice.n_clusters]
     step = (width - LEFT - RIGHT) / len(ks)
     base = height - BOTTOM
@@ -191,9 +188,9 @@ def _side_by_side(choice: Choice) -> str:
     )
 
 
-def _svg(width: int, height: int, said: str, parts: Sequence[str]) -> str:
+def _svg(width: int, height: int, label: str, parts: Sequence[str]) -> str:
     return (
-        f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{html.escape(said)}">'
+        f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{html.escape(label)}">'
         f"{''.join(parts)}</svg>"
     )
 

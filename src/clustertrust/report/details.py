@@ -38,9 +38,7 @@ MOST_VOTES = 5
 
 
 def choose_columns(moments: Moments, codes: Ints, most: int) -> Ints:
-    """The columns, at most `most` and in their order, in which the clusters differ most for the
-    spread within them.
-    """
+    """The columns, at most `most`, in which clusters differ most for the spread within them."""
     means, (center, variance) = moments.means, moments.of_all
     k, d = means.shape
     if d <= most:
@@ -121,10 +119,7 @@ def pack_votes(page: Material) -> dict[str, Any] | None:
 
 
 def pack_reasons(page: Material) -> dict[str, Any] | None:
-    """Pack the doubt about each point, in case its score is not above the page's threshold.
-
-    Return None if the table has no components.
-    """
+    """Pack the doubt about each point that is not kept; None if the table has no components."""
     table = page.numbers
     if not {"stability", "geometry"} <= set(table.columns):
         return None
@@ -149,9 +144,7 @@ def pack_reasons(page: Material) -> dict[str, Any] | None:
 
 
 def pack_values(page: Material) -> dict[str, Any] | None:
-    """Pack values of the points that are drawn in the most informative columns, and the cluster
-    means; None without data.
-    """
+    """Pack values of drawn points in the most informative columns, and cluster means; or None."""
     if page.data is None:
         return None
     names, moments, shown = page.columns, page.data.moments, page.shown

@@ -46,10 +46,7 @@ def center_distances(X: Any, codes: Ints, moments: Moments, *, scaled: bool) -> 
 
 
 def cluster_examples(page: Material) -> list[dict[str, list[int]]]:
-    """Return positions of typical, far and doubtful rows of each cluster, among those drawn.
-
-    Typical rows are nearest to the centre; without data they have the highest scores.
-    """
+    """Return typical (central, else high-scoring), far and doubtful rows of each cluster."""
     distances, shown = None, page.shown
     if page.data is not None:
         scaled = page.plan is not None and page.plan.scale != "none"
@@ -91,10 +88,7 @@ def nearest_rivals(rivals: Ints | None, codes: Ints, k: int) -> list[list[float]
 
 
 def text_column(original: pd.DataFrame | None, packed: Collection[str]) -> str | None:
-    """Return the column whose texts say most about a row: the longest on average; None: none.
-
-    It is one of those that the page holds, `packed`.
-    """
+    """Return the column of the page whose texts are the longest on average; None: none."""
     best, length = None, float(LONG)
     for j in range(0 if original is None else original.shape[1]):
         assert original is not None

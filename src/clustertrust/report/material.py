@@ -19,14 +19,14 @@ from clustertrust.report.contents import (
     Named,
     check_original,
     check_unasked,
+    question_order,
     read_data,
     read_scores,
     read_votes,
     sample,
 )
+from clustertrust.report.opening import suspected
 from clustertrust.report.profiles import Moments, moments_of
-from clustertrust.report.questions import question_order
-from clustertrust.report.suspects import suspected
 from clustertrust.tables.plan import TablePlan
 
 # Points in the plots and in the table of points; the rest are counted and can be downloaded.
@@ -162,10 +162,7 @@ def gather(table: Any, X: Any, votes: Any, options: PageOptions) -> Material:
 def _name_clusters(
     columns: Sequence[Named], voted: Sequence[Any]
 ) -> tuple[ClusterNames, list[Any]]:
-    """Return the names in all columns and votes, and the votes' as the columns write them.
-
-    Columns of a file are text, also where labels are numbers.
-    """
+    """Return the names in all columns and votes as text, and the votes' as in the columns."""
     named = [name for _, names in columns for name in names]
     by_text = {str(name): name for name in named}
     votes = [by_text.get(str(name), name) for name in voted]

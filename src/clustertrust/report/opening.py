@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from clustertrust._types import Floats, Ints
-from clustertrust._validation.arguments import check_floats
+from clustertrust._validation.arguments import check_floats, check_mapping
 from clustertrust.reasons import NO_STRUCTURE, WEAK_STRUCTURE, Cut, above
 
 # Rows that a person looks at in ten minutes
@@ -51,10 +52,7 @@ def audit_verdict(n_suspected: int, n: int) -> str:
 
 
 def score_shares(scores: Floats, null_scores: Any) -> dict[str, list[float]] | None:
-    """Return the share of scores in each of `BINS` bars from 0 to 1, of these and without clusters.
-
-    None where there are no scores of data without clusters.
-    """
+    """Return shares of scores in `BINS` bars, of these and without clusters (None: not known)."""
     if null_scores is None or len(null_scores) == 0:
         return None
     null = check_floats("null_scores", null_scores, "a flat sequence of numbers")
@@ -130,3 +128,40 @@ def _listed(names: Sequence[str]) -> str:
         return names[0]
     last = f"{len(names) - NAMED} more" if len(names) > NAMED else names[-1]
     return f"{', '.join(names[: min(NAMED, len(names) - 1)])} and {last}"
+
+
+def suspected(table: pd.DataFrame, scores: Any) -> Ints:
+    """Return positions of the rows whose label looks wrong, the least trusted first."""
+    flags = table["issue"].map(lambda flag: str(flag).strip().lower() in ("true", "1", "1.0"))
+    rows = np.flatnonzero(flags.to_numpy(bool))
+    by = [np.nan_to_num(np.asarray(scores)[rows])]
+    if "suggested_score" in table:
+        by.append(-table["suggested_score"].to_numpy(np.float64, na_value=0.0)[rows])
+    return rows[np.lexsort(by)]
+
+
+def pack_audit(
+    rows: Ints | None, codes: Ints, clusters: list[str], findings: Mapping[str, Any] | None
+) -> dict[str, Any] | None:
+    """Return what the page of an audit begins with; None if there is no audit.
+
+    `findings` are what `Audit.findings` gives: how many labels look wrong, verdicts by name of the
+    cluster, and the clusters to doubt.
+    """
+    of_audit = check_mapping("findings", findings)
+    if rows is None and not of_audit:
+        return None
+    verdicts = {str(name): str(text) for name, text in of_audit.get("verdicts", {}).items()}
+    at = np.empty(0, dtype=np.int64) if rows is None else rows
+    issues = np.bincount(codes[at][codes[at] >= 0], minlength=len(clusters))
+    sizes = np.bincount(codes[codes >= 0], minlength=len(clusters))
+    return {
+        "rows": at.tolist(),
+        "found": str(of_audit.get("wrong_labels", "")),
+        "verdicts": [
+            [name, int(sizes[j]), int(issues[j]), verdicts.get(name, "")]
+            for j, name in enumerate(clusters)
+            if sizes[j]
+        ],
+        "doubtful": [str(name) for name in of_audit.get("doubtful", ())],
+    }

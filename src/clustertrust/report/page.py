@@ -37,10 +37,7 @@ def render(contents: dict[str, Any]) -> str:
 
 
 def fill(template: str, styles: Sequence[str], script: str, parts: dict[str, str]) -> str:
-    """Put parts, which are HTML, into a template, with a policy that allows nothing else.
-
-    No script: none is allowed.
-    """
+    """Put parts, which are HTML, into a template, with a policy that allows no script."""
     style = "\n".join([css_variables(), *styles])
     scripts = f"script-src {_digest(script)}; " if script else ""
     allowed = f"{scripts}style-src {_digest(style)}; img-src data:"

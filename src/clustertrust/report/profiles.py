@@ -93,10 +93,7 @@ def effect_sizes(moments: Moments) -> tuple[Floats, Floats, Floats]:
 
 
 def share_differences(column: pd.Series, codes: Ints, k: int) -> tuple[list[str], Floats, Floats]:
-    """Return the categories of a column, and their shares in each cluster and outside: (k, c).
-
-    Shares are of the assigned rows with a value.
-    """
+    """Return a column's categories, and their shares in each cluster and outside: (k, c)."""
     values = column.astype(object).to_numpy()
     there = column.notna().to_numpy() & (column.astype(str) != "").to_numpy() & (codes >= 0)
     categories, names = pd.factorize(pd.Series(values[there]).map(str), sort=True)

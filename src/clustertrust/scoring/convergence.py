@@ -11,10 +11,9 @@ from clustertrust._types import Floats, Ints
 from clustertrust._validation.arguments import warn_user
 from clustertrust.cells import meet
 from clustertrust.ensemble import Ensemble, assemble
-from clustertrust.ensemble.building import check_enough
 from clustertrust.ensemble.fitting import Run
-from clustertrust.ensemble.running import run_all
-from clustertrust.ensemble.seeds import draw_seeds, spawn_seeds
+from clustertrust.ensemble.running import check_enough, run_all
+from clustertrust.ensemble.runs import draw_seeds, spawn_seeds
 from clustertrust.ensemble.warn import warn_of_runs
 from clustertrust.geometry.component import NORMALIZATIONS
 from clustertrust.geometry.measuring import measure

@@ -72,10 +72,10 @@ class DaskReader(BlockReader):
         self.sizes = [size for _, size in counted]
         self.n_rows = sum(self.sizes)
         before = np.concatenate([[0], np.cumsum(self.sizes)])[:-1].tolist()
-        beside = [None] * len(counted) if labels is None else self._cut(labels)
+        label_parts = [None] * len(counted) if labels is None else self._cut(labels)
         self._blocks = [
             (part, of_part, first, self.columns)
-            for (part, _), of_part, first in zip(counted, beside, before, strict=True)
+            for (part, _), of_part, first in zip(counted, label_parts, before, strict=True)
         ]
 
     def _cut(self, labels: Any) -> list[Any]:
@@ -126,10 +126,7 @@ class DaskReader(BlockReader):
         return self._stack(self._tasks(_Place(placers)), np.int32, len(placers))
 
     def score_new(self, model: Model, placers: list[Any], dtype: Any, what: str) -> Any:
-        """Return the `labels` or `scores` of all points, as unseen ones, in a Dask array.
-
-        `dtype` is the type of the fit.
-        """
+        """Return `labels` or `scores` of all points, as new ones, in a Dask array."""
         tasks = self._tasks(_New(model, placers, dtype, what))
         return self._stack(tasks, {"labels": np.int64, "scores": np.float64}[what])
 
@@ -234,9 +231,7 @@ def build_on_dask(X: Any, recipe: Recipe) -> Ensemble:
 
 
 def score_on_dask(X: Any, ensemble: Ensemble, scoring: Scoring) -> Confidence:
-    """Score an ensemble of the rows of Dask data: one pass to sum up, and one when the scores are
-    asked for.
-    """
+    """Score an ensemble of Dask rows: a pass to sum up, and one when scores are asked for."""
     reader = DaskReader(X, labels=ensemble.labels)
     scoring = check_streaming(reader, scoring)
     scoring.geometry.check_runs(ensemble, reader.n_features)

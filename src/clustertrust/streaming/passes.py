@@ -46,9 +46,7 @@ class BlockReader(ABC):
 
     @abstractmethod
     def sum(self, function: Callable[[Block], Totals], what: str) -> Totals:
-        """Add up function(block) over all blocks, in pairs, pairs of pairs and so on:
-        `sum_in_pairs`.
-        """
+        """Add up function(block) over all blocks, by `sum_in_pairs`."""
 
     def workers(self) -> AbstractContextManager[Any]:
         """Return a context that says where runs are fitted: here, unless a subclass changes it."""

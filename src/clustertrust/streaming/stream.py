@@ -22,11 +22,11 @@ from clustertrust.chance import chance_of
 from clustertrust.consensus import most_central
 from clustertrust.distances.metrics import unit_rows
 from clustertrust.ensemble import Ensemble, assemble
-from clustertrust.ensemble.building import build_runs
 from clustertrust.ensemble.fitting import Run
 from clustertrust.ensemble.placing import Nearest, place
 from clustertrust.ensemble.recipe import Recipe
-from clustertrust.ensemble.seeds import draw_seeds
+from clustertrust.ensemble.running import build_runs
+from clustertrust.ensemble.runs import draw_seeds
 from clustertrust.files.sources import Block
 from clustertrust.geometry.measuring import GEOMETRIES, warn_of_single_clusters
 from clustertrust.matching import match_runs
@@ -98,9 +98,7 @@ class Streamed:
         return self.built.n_passes + (2 if isinstance(self.scorer, PairScorer) else 1)
 
     def scores(self, reader: BlockReader) -> Iterator[tuple[Block, Arrays]]:
-        """Yield the blocks of the table, without their numbers, each with the fields of
-        `Confidence` of its points.
-        """
+        """Yield the blocks of the table, without numbers, with the results of their points."""
         scorer = self.scorer
         yield from reader.map(
             lambda block: (block._replace(X=block.X[:, :0]), scorer(block)), "scoring"
@@ -299,10 +297,7 @@ def _moved(run: Run, centers: Array) -> Run:
 def _step_together(
     reader: BlockReader, runs: list[Run], tolerance: float, directions: bool
 ) -> tuple[list[Run], Totals, int]:
-    """Lloyd's iterations of all runs, one pass each.
-
-    The sums are those of the centres that are returned.
-    """
+    """Lloyd's iterations of all runs, one pass each; the sums are of the centres returned."""
     for step in range(1, MOST_STEPS + 1):
         totals = sum_up(reader, _placers(runs), f"k-means, pass {step}", directions)
         moved = [_to_means(run, totals, r) for r, run in enumerate(runs)]

@@ -14,10 +14,9 @@ from clustertrust._parallel import count_threads, stop
 from clustertrust._progress import progress
 from clustertrust._types import Array, Floats, Ints, Result
 from clustertrust.ensemble import assemble
-from clustertrust.ensemble.building import check_enough
 from clustertrust.ensemble.fitting import Run
 from clustertrust.ensemble.recipe import Recipe
-from clustertrust.ensemble.running import run_all
+from clustertrust.ensemble.running import check_enough, run_all
 from clustertrust.ensemble.warn import warn_of_runs
 from clustertrust.scoring.model import Model, build_model
 from clustertrust.scoring.settings import Settings
