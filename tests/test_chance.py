@@ -153,6 +153,34 @@ def test_the_verdict_goes_by_the_share_above_chance(share, said):
     assert cut(scores, 0.3, chance=0.5).verdict == at.verdict
 
 
+def test_a_rare_cluster_is_structure():
+    """A tight cluster of 40 in 600 points of noise, which chance keeps: 6 % of all."""
+    rng = np.random.default_rng(0)
+    rare = rng.normal([6, 0, 0, 0], 0.3, size=(40, 4))
+    cake = CAKE(8, random_state=0).fit(np.vstack([rng.normal(size=(600, 4)), rare]))
+    found = cake.confidence_.cut()
+    assert (found.structure, found.clusters, found.threshold) == ("weak", 1, found.chance)
+    assert found.share < NO_STRUCTURE
+    said = f"Weak structure: {found.share:.0%} of the rows score above chance ({found.chance:g}), "
+    assert cake.summary().startswith(said + "but in 1 cluster most do.")
+    assert set(cake.to_frame()["reason"][-40:]) == {"core"}
+
+
+@pytest.mark.parametrize(
+    ("size", "kept", "clusters"), [(10, 6, 1), (10, 5, 0), (9, 9, 0), (20, 20, 1)]
+)
+def test_a_rare_cluster_has_ten_rows_most_of_them_above_chance(size, kept, clusters):
+    scores, labels = np.full(300, 0.2), np.repeat([1, -1, 0], [200, 100 - size, size])
+    scores[-kept:] = scores[200:210] = 0.8
+    at = cut(scores, chance=0.5, labels=labels)
+    assert at.clusters == clusters
+    assert at.structure == ("weak" if clusters else "none")
+    assert at.threshold == (0.5 if clusters else 1.0)
+    assert cut(scores, 0.3, 0.5, labels).verdict == at.verdict
+    both = cut(scores, chance=0.5, labels=np.where(labels == -1, 2, labels))
+    assert both.clusters == clusters
+
+
 def test_it_is_computed_once_and_not_by_the_fit(asked):
     cake = CAKE(3, n_runs=4, random_state=0).fit(WINE)
     cake.predict(WINE)

@@ -22,7 +22,7 @@ from clustertrust.reasons import NO_STRUCTURE, WEAK_STRUCTURE, Cut, cut
 from clustertrust.report import build_report, details, write_report
 from clustertrust.report.cards import category_bars, number_bars
 from clustertrust.report.examples import center_distances
-from clustertrust.report.opening import above_chance, next_steps, structure
+from clustertrust.report.opening import above_chance, next_steps
 from clustertrust.report.profiles import moments_of
 from clustertrust.tables import TablePreparer
 
@@ -228,14 +228,14 @@ def test_texts_of_a_wide_table_are_kept(visit, tmp_path):
 )
 def test_where_the_data_are_clear_some_cluster_is(scores, codes, chance):
     scores[codes < 0] = np.nan
-    at = cut(scores, None, chance)
+    at = cut(scores, None, chance, codes)
     shares = above_chance(at, scores, codes, 4)
     assert_allclose(
         shares,
         [np.mean(scores[codes == j] > chance) if (codes == j).any() else 0 for j in range(4)],
         atol=1e-6,
     )
-    least = {"none": -1, "weak": NO_STRUCTURE, "clear": WEAK_STRUCTURE}[structure(at)]
+    least = {"none": -1, "weak": NO_STRUCTURE, "clear": WEAK_STRUCTURE}[at.structure]
     assert max(shares) > least
     assert above_chance(cut(scores), scores, codes, 4) is None
 

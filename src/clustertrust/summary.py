@@ -26,7 +26,7 @@ from clustertrust.notes import (
     notes_on,
     notes_on_counts,
 )
-from clustertrust.reasons import NO_STRUCTURE, Cut, above, cut
+from clustertrust.reasons import Cut, above, cut
 
 if TYPE_CHECKING:
     from clustertrust.results import Confidence
@@ -181,7 +181,7 @@ def _differences(at: Cut, test: Tested, k: int) -> list[str]:
     """Return how a test contradicts the share of rows above chance, or the number of clusters."""
     differences = []
     if at.share is not None and test.structured is not None:
-        some = at.share > NO_STRUCTURE
+        some = at.structure != "none"
         if some and not test.structured:
             differences.append(
                 f"{at.share:.0%} of the rows score above chance, but data without clusters score "
