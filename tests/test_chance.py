@@ -236,7 +236,7 @@ def test_many_points_and_a_checkpoint_cost_no_more(asked, tmp_path):
     ("options", "runs", "draws", "opinions"),
     [
         ({"clusterer": "gmm"}, 4, 2, None),
-        ({"fusion": "combined"}, 10, 1, 1),
+        ({"fusion": "combined"}, 10, 1, 2),
         ({"fusion": Combined(n_runs=1), "clusterer": ["gmm", "kmeans"]}, 4, 1, 1),
     ],
 )
