@@ -101,6 +101,10 @@ def test_nothing_is_core_in_noise_and_the_verdict_comes_first():
     assert cake.explain(0).reason != "core"
     assert "; nothing is core, since data without clusters reach" in str(cake.explain(0))
     assert "\nBy reason (nothing is core, since data without clusters reach" in cake.summary()
+    assert "up to 1" not in cake.summary()  # the share that is not kept
+    flat = CAKE(4, random_state=0).fit(np.random.default_rng(0).uniform(size=(400, 2)))
+    fringe = flat.explain(int(np.flatnonzero(flat.to_frame()["reason"] == "fringe")[0]))
+    assert str(fringe).endswith("and it lies inside its cluster, but nothing is core.")
     # what was asked for stands
     assert (cake.to_frame(threshold=0)["reason"] == "core").mean() > 0.9
 

@@ -456,6 +456,8 @@ def test_a_summary_quotes_other_tests_and_where_they_disagree():
     # The data are the same, but a stricter level finds nothing.
     doubtful = replace(null, level=0.01)
     assert "\n  They disagree: " in cake.summary(tests=[doubtful])
+    twice = cake.summary(tests=[doubtful, replace(doubtful, level=0.001)])
+    assert twice.count("  They disagree: ") == twice.count("  They disagree, as above.") == 1
     with pytest.raises(ValueError, match="tests=3 has no verdict; give results of null_reference"):
         cake.summary(tests=[3])
     with pytest.raises(TypeError, match="must be a list of results of null_reference or choose_k"):
