@@ -281,6 +281,10 @@ def test_a_rare_cluster_is_named_below_the_verdict(visit, tmp_path):
     assert verdict.endswith(" 6% of the rows score above chance (0.4), but in 1 cluster most do.")
     assert page.locator("#soundness dd").first.inner_text().startswith("0")
     assert page.locator("#soundness dt").first.inner_text() == "Clear clusters"
+    page.get_by_text("How to read this page").click()
+    assert "at least 10 points, most of them above chance, is weak" in page.locator(
+        "main"
+    ).inner_text().replace("\n", " ")
 
 
 def test_clusters_of_one_row_are_told_apart(visit, tmp_path):
