@@ -99,7 +99,8 @@ def test_labels_are_those_that_the_run_gives_to_unseen_points():
 def test_starts_are_scikit_learns_points(X, k):
     X = X + 0.0
     data = starts.Starts(X, X.mean(axis=0), ((X - X.mean(axis=0)) ** 2).sum())
-    drawn = data.draw("k-means++", k, range(4), Team(2))
+    with Team(2) as team:
+        drawn = data.draw("k-means++", k, range(4), team)
     centred = X - X.mean(axis=0)
     theirs = [kmeans_plusplus(centred, k, random_state=seed)[1] for seed in range(4)]
     assert_array_equal(drawn, X[np.array(theirs)])

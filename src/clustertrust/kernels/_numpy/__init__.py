@@ -11,7 +11,14 @@ from clustertrust.kernels._numpy.cells import (
     vote,
 )
 from clustertrust.kernels._numpy.densities import joint_densities
-from clustertrust.kernels._numpy.kmeans import TILE, assign, candidate_sums, lay_out, locate
+from clustertrust.kernels._numpy.kmeans import (
+    TILE,
+    assign,
+    candidate_sums,
+    lay_out,
+    locate,
+    own_squares,
+)
 from clustertrust.kernels._numpy.medoids import fasterpam, try_swaps
 from clustertrust.kernels._numpy.mixtures import em, mixture_moments
 from clustertrust.kernels._numpy.pairs import gower_distances, squared_distances
