@@ -189,7 +189,7 @@ class Team:
     """
 
     def __init__(self, threads: int) -> None:
-        self._threads = threads
+        self.threads = threads
         self._open = ExitStack()
         self._pool: ThreadPoolExecutor | None = None
 
@@ -218,12 +218,12 @@ class Team:
 
         After an error end() leaves no part to the others, who finish those that they have begun.
         """
-        others = min(self._threads, parts) - 1
+        others = min(self.threads, parts) - 1
         if others < 1:
             work()
             return
         if self._pool is None:
-            self._pool = self._open.enter_context(_pool(self._threads))
+            self._pool = self._open.enter_context(_pool(self.threads))
         futures: list[Future[None]] = []
 
         def guarded() -> None:
@@ -260,13 +260,13 @@ class Team:
 
         For parts that take long enough to be worth a call of their own, use `run` alone.
         """
-        size = -(-n // (2 * self._threads))
+        size = -(-n // (2 * self.threads))
         return [slice(low, low + size) for low in range(0, n, size)]
 
     def run_in_order(self, function: Callable[[int], Any], order: Order) -> None:
         """Call function(i) for each part i, some at a time: only those that wait for no other."""
         waits, left = list(order.waits), len(order.waits)
-        if self._threads == 1 or left < 2:
+        if self.threads == 1 or left < 2:
             self.run(function, range(left))
             return
         lock, ready = threading.Lock(), SimpleQueue[int | None]()

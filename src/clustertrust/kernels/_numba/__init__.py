@@ -39,6 +39,7 @@ from clustertrust.kernels._numba.small import lloyd, plus_plus
 from clustertrust.kernels._numba.stacks import kmeans_each, mean_silhouettes
 from clustertrust.kernels._numba.sums import (
     add_distances,
+    cell_silhouettes,
     center_silhouettes,
     cluster_distances,
     matrix_sums,

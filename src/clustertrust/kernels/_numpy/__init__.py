@@ -35,6 +35,7 @@ from clustertrust.kernels._numpy.small import lloyd, plus_plus
 from clustertrust.kernels._numpy.stacks import kmeans_each, mean_silhouettes
 from clustertrust.kernels._numpy.sums import (
     add_distances,
+    cell_silhouettes,
     center_silhouettes,
     cluster_distances,
     matrix_sums,
