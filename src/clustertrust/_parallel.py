@@ -274,22 +274,37 @@ class Team:
             if others == 0:
                 ready.put(i)
 
+        is_over = False
+
         def end() -> None:
-            ready.put(None)  # the next thread ends, and tells the one after
+            nonlocal is_over
+            is_over = True
+            for _ in range(self.threads):
+                ready.put(None)
+
+        def done(i: int) -> int | None:
+            """Return a part that waited for part i, for the same thread: its data are there."""
+            nonlocal left
+            with lock:
+                left -= 1
+                begin = []
+                for following in order.after[i]:
+                    waits[following] -= 1
+                    if waits[following] == 0:
+                        begin.append(following)
+            if left == 0:
+                end()
+            for following in begin[1:]:
+                ready.put(following)
+            if is_over:
+                return None
+            return begin[0] if begin else ready.get()
 
         def work() -> None:
-            nonlocal left
-            while (i := ready.get()) is not None:
+            i = ready.get()
+            while i is not None:
                 function(i)
-                with lock:
-                    left -= 1
-                    for following in order.after[i]:
-                        waits[following] -= 1
-                        if waits[following] == 0:
-                            ready.put(following)
-                    if left == 0:
-                        break
-            end()
+                i = done(i)
 
         self._share(work, left, end)
 

@@ -119,7 +119,7 @@ class PreparedData:
             settings = (model.n_clusters, model.init, model.max_iter, float(model.tol))
             alike.setdefault(settings, []).append(position)
         parts = tile_parts(len(self.tiles))
-        with Team(threads) as team:
+        with Team(threads if len(parts) > 1 else 1) as team:
             starts = starts or Starts(self.X, self.middle, self.squares)
             # The largest k first: starts of fewer clusters may begin as those of more.
             by_k = sorted(alike.items(), key=lambda item: -item[0][0])
@@ -331,7 +331,7 @@ def prepare_data(X: Any, centers: Floats | None = None, threads: int = 1) -> Pre
     tiles = np.zeros((-(-n // tile), -(-d // 4) * 4, tile), dtype=np.float32)
     lengths = np.zeros(len(tiles) * tile, dtype=np.float32)
     parts = tile_parts(len(tiles))
-    with Team(threads) as team:
+    with Team(threads if len(parts) > 1 else 1) as team:
 
         def add_up(part: tuple[int, int]) -> Floats:
             return np.asarray(X[part[0] * tile : part[1] * tile].sum(axis=0, dtype=np.float64))
