@@ -128,10 +128,13 @@ class _Pairs:
     def may_be_one(self, a: int, b: int) -> bool:
         """Return whether two that runs merge may be one: nothing tells them apart.
 
-        In a few columns runs see valleys themselves, and a classifier may tell them apart.
+        In a few columns runs see valleys themselves, and a classifier may tell them apart. Of so
+        few points that nothing could tell them apart, that is no evidence.
         """
         error = error_by_chance(len(self.members[a]), len(self.members[b]))
         chance = 0.5 + ABOVE_CHANCE * error
+        if chance >= 1:
+            return False
         auroc = self._known(a, b)
         if not self.space.is_wide:
             return not chance < auroc < KNOWN
