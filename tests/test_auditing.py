@@ -44,6 +44,7 @@ from clustertrust.auditing.lines import (
 )
 from clustertrust.auditing.perturbing import EVERY, PROPAGATED
 from clustertrust.auditing.propagating import Neighbourhood, nearest_labelled, propagate
+from clustertrust.auditing.spellings import misspellings
 from clustertrust.auditing.verdicts import (
     Borders,
     Sample,
@@ -685,6 +686,41 @@ def test_spellings_of_one_label_are_named():
         audit(BLOBS, labels, n_runs=4, random_state=0)
 
 
+def test_rare_labels_with_a_typing_error_are_named():
+    labels = np.array(["kettle", "toaster", "Desk lamp", "type A"], dtype=object)[TRUE]
+    labels[np.flatnonzero(TRUE == 0)[:2]] = "kettel"
+    labels[np.flatnonzero(TRUE == 3)[:1]] = "type B"
+    message = (
+        r"may be misspellings of others are different clusters: "
+        r"'kettle' \(58 points\) and 'kettel' \(2 points\)\. If they mean the same"
+    )
+    with pytest.warns(UserWarning, match=message):
+        audit(BLOBS, labels, n_runs=4, random_state=0)
+
+
+@pytest.mark.parametrize(
+    ("rare", "common", "is_error"),
+    [
+        ("kettel", "kettle", True),
+        ("ketle", "kettle", True),
+        ("kettlle", "kettle", True),
+        ("kattle", "kettle", True),
+        ("desk lanterm", "desk lantern", True),
+        ("ettlek", "kettle", False),
+        ("kattla", "kettle", False),
+        ("lettke", "kettle", False),
+        ("cat", "car", False),
+        ("type a", "type b", False),
+        ("model1", "model2", False),
+        ("desk", "desk lamp", False),
+    ],
+)
+def test_typing_errors_are_one_letter_of_a_word(rare, common, is_error):
+    expected = [(rare, common)] if is_error else []
+    assert misspellings({rare: 2, common: 20, "toaster": 50}) == expected
+    assert misspellings({rare: 3, common: 20}) == []
+
+
 # What an audit says of clusters
 
 
@@ -1059,6 +1095,17 @@ def test_a_piece_that_others_absorb_is_merged_with_them():
     assert (told[9].verdict, told[9].other) == ("merged", 2)
     # The splinter does not hide what there is to say of the whole.
     assert told[2].verdict == "kept together"
+
+
+@pytest.mark.parametrize("columns", [2, 6])
+def test_a_cluster_too_small_to_be_told_apart_is_not_merged(columns):
+    rng = np.random.default_rng(0)
+    Z, labels = rng.normal(size=(243, columns)), np.repeat([0, 1, 2], [120, 120, 3])
+    Z[labels == 1, 0] += 20
+    Z[labels == 2] = [2, 2] + [0] * (columns - 2)  # beside the first; each run draws one or two
+    found = audit(Z, labels, n_runs=20, random_state=0)
+    assert (found.outcomes[:, 2] != 2).all()
+    assert [one.verdict for one in found.verdicts] == ["kept together"] * 2 + ["unclear"]
 
 
 @pytest.mark.parametrize(("k", "n"), [(3, 5), (7, 10), (30, 30)])
