@@ -107,11 +107,13 @@ def next_steps(
     sizes = np.bincount(codes[codes >= 0], minlength=len(clusters))
     single = [name for name, size in zip(clusters, sizes, strict=True) if size == 1]
     if single:
-        hold = "holds one row" if len(single) == 1 else "hold one row each"
-        what = "Cluster" if len(single) == 1 else "Clusters"
-        them = "it" if len(single) == 1 else "them"
-        text = f"{what} {_listed(single)} {hold}: look at {them}, or use fewer clusters."
-        steps.append(_step(text, "clusters"))
+        one = len(single) == 1
+        what = f"Cluster {single[0]} holds" if one else f"Clusters {_listed(single)} hold"
+        each, them = ("", "it") if one else (" each", "them")
+        remedy = f"look at {them}, or use fewer clusters"
+        if audit is not None:
+            remedy = f"check whether {'its name is' if one else 'their names are'} misspelt"
+        steps.append(_step(f"{what} one row{each}: {remedy}.", "clusters"))
     n = min(REVIEWED, int((~np.isnan(scores)).sum()))
     if kind != "none" and n and not n_suspected:
         text = f"Review {n} rows by hand, drawn at random, to see what share is right."

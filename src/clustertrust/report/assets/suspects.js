@@ -6,7 +6,8 @@ class Suspects {
   // `look` opens the panel on a row.
   constructor(data, rowOf, look, save) {
     Object.assign(this, { data, rowOf, look, open: false });
-    $("suspects-card").hidden = !data.audit;
+    $("suspects-card").hidden = $("reading-given").hidden = !data.audit;
+    $("reading-runs").hidden = $("reading-last").hidden = Boolean(data.audit);
     if (!data.audit) return;
     const { rows, found } = data.audit;
     $("suspects-title").textContent = rows.length ? "Labels to check" : "Verdicts on the clusters";
