@@ -28,7 +28,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import clustertrust
 from clustertrust import Audit, Confidence, audit
-from clustertrust.auditing import VERDICTS, pairs
+from clustertrust.auditing import VERDICTS, labelling, pairs
 from clustertrust.auditing.classifying import cross_validate, folds_of
 from clustertrust.auditing.cuts import two_means
 from clustertrust.auditing.default_classifiers import DEFAULTS, TREES, Round, Straight, Trees
@@ -995,6 +995,22 @@ def test_depth_of_a_cut_and_of_two_clouds():
     assert depth(both, is_a) == pytest.approx(at[0] / at[1], rel=0.05)
     # A line that has the two the wrong way round tells nothing
     assert depth(both, ~is_a) == 1
+
+
+def test_a_cluster_that_one_classifier_recognises_is_not_dissolved(monkeypatch):
+    rng = np.random.default_rng(1)
+    labels = np.where(rng.random(300) < 0.13, 9, TRUE)
+    blind = rng.dirichlet(np.ones(5), 300)
+
+    def told(sighted):
+        answers = [blind, sighted, sighted]
+        monkeypatch.setattr(labelling, "cross_validate", lambda *asked: answers)
+        found = audit(BLOBS, labels, n_runs=20, random_state=0)
+        return {one.cluster: one.verdict for one in found.verdicts}[9]
+
+    assert told(blind) == "dissolved"
+    by_name = {name: code for code, name in enumerate(pd.unique(labels))}
+    assert told(0.8 * np.eye(5)[[by_name[label] for label in labels]] + 0.04) == "unclear"
 
 
 def test_a_recognised_cluster_is_not_ranked_by_chance():
