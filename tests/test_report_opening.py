@@ -461,6 +461,8 @@ def test_an_audit_begins_with_suspected_labels(visit, tmp_path):
     iris = load_iris(as_frame=True)
     labels = np.take(iris.target_names, iris.target)
     labels[[3, 60]] = ["virginica", "setosa"]
+    labels = pd.Series(labels, dtype=object)
+    labels[100] = None
     found = audit(iris.data, labels, n_runs=10, random_state=0)
     own = iris.data.assign(species=labels)
     found.report(tmp_path / "audit.html", iris.data, original=own)
@@ -471,7 +473,7 @@ def test_an_audit_begins_with_suspected_labels(visit, tmp_path):
     assert rows["3"] == ["virginica", "setosa"]
     assert rows["60"] == ["setosa", "versicolor"]
     n = found.issues.sum()
-    assert page.locator("#verdict").inner_text() == f"{n} of 150 labels look wrong."
+    assert page.locator("#verdict").inner_text() == f"{n} of 149 labels look wrong."
     assert str(found.wrong_labels) in page.locator("#suspects-said").inner_text()
     said = page.locator("#verdicts").inner_text().lower()
     assert all(str(verdict) in said for verdict in found.verdicts)
@@ -492,6 +494,10 @@ def test_an_audit_begins_with_suspected_labels(visit, tmp_path):
     assert "setosa is suggested instead." in panel
     assert "clearly belong" not in page.locator("body").inner_text()
     assert "Its spread" not in panel
+    page.keyboard.press("Escape")
+    page.locator("#show").select_option("unscored")
+    assert "virginica" in page.locator("#points tbody").inner_text()  # suggested
+    assert "it has no label" in page.locator("#reasons").inner_text()
     saved = download(page, "#suspects-download").set_index("id")
     assert saved["suggested"].to_dict() == {int(i): suggested for i, (_, suggested) in rows.items()}
     assert saved["issue"].all()

@@ -183,7 +183,7 @@ def _opening(page: Material, cards: list[dict[str, Any]], options: PageOptions) 
         "threshold_origin": _origin(at),
         "verdict": at.opening.render(page.wording)
         if suspects is None
-        else audit_verdict(len(suspects), len(scores)),
+        else audit_verdict(len(suspects), int((page.codes >= 0).sum())),
         "structure": structure(at) if suspects is None else "audit",
         "quoted": [str(text) for text in options.get("quoted", ())],
         "chance": at.chance,

@@ -15,9 +15,9 @@ from clustertrust._views import View, data_view, given_view, round_range
 from clustertrust.reasons import (
     BOUNDARY,
     CORE,
-    FITS,
     NEAR,
     NEARLY_ALL,
+    OF_GIVEN,
     REASONS,
     SENTENCES,
     STABLE,
@@ -131,7 +131,7 @@ def pack_reasons(page: Material) -> dict[str, Any] | None:
         placement = table["geometry"].where(table["geometry"] > 0, -1.0)
     doubt_of = doubts(table["stability"].to_numpy(), placement.to_numpy())
     doubt_of[(page.codes < 0) | table["score"].isna()] = UNASSIGNED
-    sentences = SENTENCES if page.suspects is None else SENTENCES | {"boundary": FITS}
+    sentences = SENTENCES if page.suspects is None else OF_GIVEN
     return {
         "of": pack(doubt_of, "u1"),
         "names": list(REASONS),

@@ -44,7 +44,7 @@ def above_chance(at: Cut, scores: Floats, codes: Ints, k: int) -> list[float] | 
 
 
 def audit_verdict(n_suspected: int, n: int) -> str:
-    """Return how many labels look wrong, in words: what an audit asks instead."""
+    """Return how many of n labels look wrong, in words: what an audit asks instead."""
     if n_suspected == 0:
         return "No label looks wrong."
     looks = "label looks" if n_suspected == 1 else "labels look"

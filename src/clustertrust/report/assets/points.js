@@ -32,9 +32,11 @@ class PointTable {
     this.arrange();
   }
 
-  // Whether a column differs from point to point: errors that are all 0, or votes that all agree, say nothing.
+  // Whether a column differs from point to point: errors that are all 0, or votes that all agree, say nothing. What an audit
+  // suggests is the rival of a doubtful label.
   says(key) {
     const { points, m } = this.data;
+    if (key === "rival") return !points.suggested;
     if (key === "standard_error") return points.standard_error.some((error) => error > 0);
     if (key !== "votes") return true;
     for (let row = 0; row < m; row++) if (this.strength(row) < 1) return true;
