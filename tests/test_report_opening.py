@@ -464,11 +464,13 @@ def test_an_audit_begins_with_suspected_labels(visit, tmp_path):
     labels = pd.Series(labels, dtype=object)
     labels[100] = None
     found = audit(iris.data, labels, n_runs=10, random_state=0)
-    own = iris.data.assign(species=labels)
+    own = iris.data.assign(species=labels, photo=PIXEL)
     found.report(tmp_path / "audit.html", iris.data, original=own)
     page = visit(tmp_path / "audit.html")
     suspects = page.locator("#suspects tbody tr").all()
     assert len(suspects) == found.issues.sum()
+    assert page.title() == "Which of these labels can be trusted?"
+    assert page.locator("#suspects img").count() == len(suspects)
     rows = {cells[0]: cells[1:3] for cells in (row.inner_text().split("\t") for row in suspects)}
     assert rows["3"] == ["virginica", "setosa"]
     assert rows["60"] == ["setosa", "versicolor"]
