@@ -1,6 +1,7 @@
 """Audits of one given labelling, against slow plain versions that share no code with ours."""
 
 import itertools
+import weakref
 from dataclasses import fields, replace
 
 import numpy as np
@@ -28,7 +29,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import clustertrust
 from clustertrust import Audit, Confidence, audit
-from clustertrust.auditing import VERDICTS, labelling, pairs
+from clustertrust.auditing import VERDICTS, default_classifiers, labelling, pairs
 from clustertrust.auditing.classifying import cross_validate, folds_of
 from clustertrust.auditing.cuts import two_means
 from clustertrust.auditing.default_classifiers import DEFAULTS, TREES, Round, Straight, Trees
@@ -1254,6 +1255,21 @@ def test_trees_are_those_of_the_forest():
     ours = Trees(7).fit(X[::2], y[::2]).predict_proba(X[1::2])
     theirs = ExtraTreesClassifier(TREES, random_state=7).fit(X[::2], y[::2])
     assert_array_equal(ours, theirs.predict_proba(X[1::2]))
+
+
+def test_grown_trees_are_not_kept(monkeypatch):
+    alive, most = weakref.WeakSet(), []
+
+    class Watched(default_classifiers.ExtraTreeClassifier):
+        def fit(self, X, y):
+            alive.add(self)
+            most.append(len(alive))
+            return super().fit(X, y)
+
+    monkeypatch.setattr(default_classifiers, "ExtraTreeClassifier", Watched)
+    Trees(0).fit(BLOBS, TRUE).predict_proba(BLOBS)
+    assert len(most) == TREES
+    assert max(most) <= 2
 
 
 def test_the_summary_says_where_no_given_cluster_holds_together():
