@@ -91,6 +91,7 @@ def test_steps_name_what_is_wrong():
     assert "choose-k" in none[1][1]
     looked_at = steps(0.6, rows=[0, 2])
     assert looked_at[0] == ("suspects", "Look at the 2 rows whose label looks wrong.")
+    assert looked_at[1][1] == "Cluster b holds one row: check whether its name is misspelt."
     both = steps(0.6, doubtful=["a", "b"])[0]
     assert both == ("suspects", "Read the verdicts on a and b: they may not be separate clusters.")
 
@@ -500,20 +501,45 @@ def test_an_audit_begins_with_suspected_labels(visit, tmp_path):
     iris = load_iris(as_frame=True)
     labels = np.take(iris.target_names, iris.target)
     labels[[3, 60]] = ["virginica", "setosa"]
+    labels = pd.Series(labels, dtype=object)
+    labels[100] = None
     found = audit(iris.data, labels, n_runs=10, random_state=0)
-    own = iris.data.assign(species=labels)
+    own = iris.data.assign(species=labels, photo=PIXEL)
     found.report(tmp_path / "audit.html", iris.data, original=own)
     page = visit(tmp_path / "audit.html")
     suspects = page.locator("#suspects tbody tr").all()
     assert len(suspects) == found.issues.sum()
+    assert page.title() == "Which of these labels can be trusted?"
+    assert page.locator("#suspects img").count() == len(suspects)
     rows = {cells[0]: cells[1:3] for cells in (row.inner_text().split("\t") for row in suspects)}
     assert rows["3"] == ["virginica", "setosa"]
     assert rows["60"] == ["setosa", "versicolor"]
     n = found.issues.sum()
-    assert page.locator("#verdict").inner_text() == f"{n} of 150 labels look wrong."
+    assert page.locator("#verdict").inner_text() == f"{n} of 149 labels look wrong."
     assert str(found.wrong_labels) in page.locator("#suspects-said").inner_text()
     said = page.locator("#verdicts").inner_text().lower()
     assert all(str(verdict) in said for verdict in found.verdicts)
+    # What the page explains is an audit.
+    page.locator("summary", has_text="How to read").click()
+    reading = page.locator("details.card").first.inner_text()
+    assert "The labels were given" in reading
+    assert "clustered many times" not in reading
+    titles = page.locator("#points th").all_inner_texts()
+    dropped = page.locator("#points tbody tr", has_text="setosa").first.locator("td")
+    cells = dict(
+        zip([title.split()[0] for title in titles], dropped.all_inner_texts(), strict=True)
+    )
+    assert (cells["Point"], cells["Cluster"], cells["Suggested"]) == ("3", "virginica", "setosa")
+    dropped.first.locator("button").click()
+    settle(page)
+    panel = page.locator("#point").inner_text()
+    assert "setosa is suggested instead." in panel
+    assert "clearly belong" not in page.locator("body").inner_text()
+    assert "Its spread" not in panel
+    page.keyboard.press("Escape")
+    page.locator("#show").select_option("unscored")
+    assert "virginica" in page.locator("#points tbody").inner_text()  # suggested
+    assert "it has no label" in page.locator("#reasons").inner_text()
     saved = download(page, "#suspects-download").set_index("id")
     assert saved["suggested"].to_dict() == {int(i): suggested for i, (_, suggested) in rows.items()}
     assert saved["issue"].all()

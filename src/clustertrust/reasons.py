@@ -73,6 +73,11 @@ UNTESTED = (
 )
 MEDIAN = " Here core means a score above half of the median, which most points of any data reach."
 
+# The same of given labels, many of which are surely wrong.
+OF_GIVEN = SENTENCES | {
+    "boundary": "another label fits it about as well as its own, or better.",
+    "unassigned": "it has no label, or no run assigns it.",
+}
 # Of a boundary where the runs agree: their votes do not divide it, distances do.
 NEAR = "the runs agree on it, but another cluster lies about as near to it as its own."
 

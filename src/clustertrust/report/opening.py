@@ -35,7 +35,7 @@ def above_chance(at: Cut, scores: Floats, codes: Ints, k: int) -> list[float] | 
 
 
 def audit_verdict(n_suspected: int, n: int) -> str:
-    """Return how many labels look wrong, in words: what an audit asks instead."""
+    """Return how many of n labels look wrong, in words: what an audit asks instead."""
     if n_suspected == 0:
         return "No label looks wrong."
     looks = "label looks" if n_suspected == 1 else "labels look"
@@ -97,11 +97,13 @@ def next_steps(
     sizes = np.bincount(codes[codes >= 0], minlength=len(clusters))
     single = [name for name, size in zip(clusters, sizes, strict=True) if size == 1]
     if single:
-        hold = "holds one row" if len(single) == 1 else "hold one row each"
-        what = "Cluster" if len(single) == 1 else "Clusters"
-        them = "it" if len(single) == 1 else "them"
-        text = f"{what} {_listed(single)} {hold}: look at {them}, or use fewer clusters."
-        steps.append(_step(text, "clusters"))
+        one = len(single) == 1
+        what = f"Cluster {single[0]} holds" if one else f"Clusters {_listed(single)} hold"
+        each, them = ("", "it") if one else (" each", "them")
+        remedy = f"look at {them}, or use fewer clusters"
+        if audit is not None:
+            remedy = f"check whether {'its name is' if one else 'their names are'} misspelt"
+        steps.append(_step(f"{what} one row{each}: {remedy}.", "clusters"))
     n = min(REVIEWED, int((~np.isnan(scores)).sum()))
     if at.structure != "none" and n and not n_suspected:
         text = f"Review {n} rows by hand, drawn at random, to see what share is right."

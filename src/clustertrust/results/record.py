@@ -268,14 +268,12 @@ class Confidence(Record):
 
     def _page_settings(self) -> dict[str, Any]:
         """Return what a page lists of how the scores were made, by name."""
-        noise, lost = (
-            self.ensemble.noise,
-            np.setdiff1d(np.arange(len(self.label_names)), self.labels),
-        )
-        said = {"taken as noise": noise_text(noise)} if noise else {}
+        noise = self.ensemble.noise
+        lost = np.setdiff1d(np.arange(len(self.label_names)), self.labels)
+        settings = {"taken as noise": noise_text(noise)} if noise else {}
         if lost.size:
-            said["clusters without a point"] = ", ".join(map(str, self._named(lost)))
-        return said | {
+            settings["clusters without a point"] = ", ".join(map(str, self._named(lost)))
+        return settings | {
             "runs": self.n_runs,
             "silhouettes": self.geometry_method,
             "reference run": self.reference_run,
