@@ -274,6 +274,11 @@ def test_clusters_without_a_row_are_not_counted(visit, tmp_path):
     confidence(X, runs).report(tmp_path / "page.html", X)
     page = visit(tmp_path / "page.html")
     assert " · 2 clusters · " in page.locator("#facts").inner_text()
+    assert page.locator("#profile dt").all_inner_texts() == ["0", "1"]
+    assert "no columns to compare" not in page.locator("#profile").inner_text()
+    confidence(X, runs).report(tmp_path / "bare.html")
+    bare = visit(tmp_path / "bare.html")
+    assert bare.locator("#profile dd").all_inner_texts() == ["there are no columns to compare"] * 2
     page.locator(".settings summary").click()
     assert "clusters without a point\n2\n" in page.locator("#settings").inner_text()
 
