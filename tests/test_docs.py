@@ -647,6 +647,24 @@ def test_guides_quote_the_figures_of_the_evidence(page, sentence, evidence, tabl
     assert expected in " ".join(page_text(page).split()).replace(" %", "%")
 
 
+def test_readme_and_guide_repeat_how_often_choose_k_is_right():
+    rows = page_text("evidence/choose_k.md").partition("## How often it was right")[2]
+    right = {}
+    for kind, share in re.findall(r"^\| (\d+ [^|]*) \| (\d+) %", rows, re.MULTILINE):
+        named = [name for name in ("generated", "overlap", "real") if name in kind]
+        right.setdefault(named[0], []).append(int(share))
+    generated, real = (
+        f"{min(right[name])} to {max(right[name])}" for name in ("generated", "real")
+    )
+    assert (generated, right["overlap"], real) == ("89 to 100", [50], "26 to 40")
+    for page in (ROOT / "README.md", DOCS / "howto" / "choose_k.md"):
+        text = " ".join(page.read_text(encoding="utf-8").split())
+        assert (
+            f"right on {generated} % of generated sets with gaps between clusters, on half" in text
+        )
+        assert "quarter to two fifths of real tables, whose classes often form no clusters" in text
+
+
 def test_why_repeats_what_the_threshold_keeps_of_noise():
     noise = pd.read_csv(ROOT / "experiments/research/chance/results/chance_noise.csv")
     six = noise[noise["kind"].isin(["ball", "box", "correlated", "gaussian", "likert", "t3"])]

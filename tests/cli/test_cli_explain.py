@@ -46,6 +46,13 @@ def test_a_named_row_beside_its_clusters_by_a_plain_mean(scored):
     assert order == speaks.sort_values(ascending=False).index.tolist()
 
 
+def test_a_rival_without_a_row_is_not_compared(scored):
+    scored.assign(rival=9).to_csv("scores.csv")
+    said = run("explain", "data.csv", "scores.csv", "f52").stdout
+    assert "No row is in cluster 9: there is nothing to compare with." in said
+    assert " nearer to\n" not in said
+
+
 def test_categories_are_compared_too_and_clusters_have_names(scored):
     table = pd.read_csv("data.csv")
     kinds = table["kind"].where(table.index != 52, "s")

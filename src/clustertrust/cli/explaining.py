@@ -122,7 +122,10 @@ def _compared_with_clusters(points: Points, table: pd.DataFrame, position: int) 
         return []
     labels = table["label"][points.kept].to_numpy()
     at = int(points.kept[:position].sum())
-    clusters = [row["label"]] + ([row["rival"]] if pd.notna(row.get("rival")) else [])
+    rivals = [row["rival"]] if pd.notna(row.get("rival")) else []
+    # The consensus may leave a cluster of some runs without a row.
+    lost = [rival for rival in rivals if not (labels == rival).any()]
+    clusters = [row["label"], *(rival for rival in rivals if rival not in lost)]
     numbers = points.unscaled.select_dtypes("number")
     numbers = numbers[[name for name in numbers if name not in points.encoded]]
     values = numbers.iloc[at]
@@ -139,7 +142,7 @@ def _compared_with_clusters(points: Points, table: pd.DataFrame, position: int) 
         nearer = np.where(other < own, str(clusters[1]), str(clusters[0]))
         shown["nearer to"] = np.where(shown["this row"].isna(), "", nearer)
         shown = shown.loc[(own - other).sort_values(ascending=False, kind="stable").index]
-    lines = []
+    lines = [f"No row is in cluster {rival}: there is nothing to compare with." for rival in lost]
     if len(shown):
         more = f"\n… and {len(shown) - LISTED} more columns" if len(shown) > LISTED else ""
         shown = shown.head(LISTED)
