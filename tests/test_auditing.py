@@ -840,6 +840,9 @@ def test_a_cloud_cut_in_two_is_merged_in_many_dimensions(share):
     told = {one.cluster: (one.verdict, one.other) for one in found.verdicts}
     assert told == {0: ("kept together", None), 1: ("merged", 2), 2: ("merged", 1)}
     assert found.findings()["doubtful"] == ["1", "2"]
+    said = found.verdicts_by_name()
+    assert said["verdict on 1"].startswith("merged with 2 in ")
+    assert list(said) == [f"verdict on {name}" for name in found.label_names]
 
 
 @pytest.mark.parametrize("columns", [2, 8])
