@@ -38,7 +38,6 @@ from clustertrust.report.opening import (
     next_steps,
     pack_audit,
     score_shares,
-    structure,
 )
 from clustertrust.report.packing import pack, pack_codes, pack_index
 from clustertrust.report.page import render
@@ -185,7 +184,7 @@ def _opening(page: Material, cards: list[dict[str, Any]], options: PageOptions) 
         "verdict": at.opening.render(page.wording)
         if suspects is None
         else audit_verdict(len(suspects), int((page.codes >= 0).sum())),
-        "structure": structure(at) if suspects is None else "audit",
+        "structure": at.structure if suspects is None else "audit",
         "quoted": [str(text) for text in options.get("quoted", ())],
         "chance": at.chance,
         "above_chance": above_chance(at, scores, page.codes, len(clusters)),
