@@ -714,6 +714,7 @@ def test_rare_labels_with_a_typing_error_are_named():
         ("type a", "type b", False),
         ("model1", "model2", False),
         ("desk", "desk lamp", False),
+        ("kettel" + 60 * " on", "kettle" + 60 * " on", False),
     ],
 )
 def test_typing_errors_are_one_letter_of_a_word(rare, common, is_error):
