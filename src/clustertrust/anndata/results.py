@@ -190,7 +190,7 @@ def _categories(labels: pd.Series) -> pd.Categorical:
 
 def _storable(value: Any) -> Any:
     """Return a setting as H5AD can hold it; None is left out."""
-    if value is None or isinstance(value, bool | int | float | str):
+    if value is None or isinstance(value, bool | int | float | str | pd.DataFrame):
         return value
     if isinstance(value, Mapping):
         return {
