@@ -129,7 +129,7 @@ def test_a_decision_says_what_it_keeps(cancer):
     assert repr(found) == f"<Decision: {found.n_kept} of 569 kept; str() says on what evidence>"
     assert found.more == 0
     assert str(found) == (
-        f"Of the {found.n_kept:,} rows kept at most 10 % are wrong, with 95 % confidence; "
+        f"Of the {found.n_kept:,} rows kept, at most 10% are wrong, with 95% confidence; "
         "150 answers used."
     )
     assert found.n_kept > 300
@@ -150,7 +150,7 @@ def test_too_few_answers_keep_nothing_and_say_what_to_ask(cancer):
     assert not found.guaranteed
     assert not found.kept.any()
     assert found.more
-    assert f"Ask about {found.more} more rows, drawn at random." in str(found)
+    assert f"Ask about at least {found.more} more rows, drawn at random." in str(found)
     chosen = ask(cake, 30, n_random=0)
     nothing = decide(cake, chosen.answered(right[chosen.positions]))
     assert nothing.cut is None
@@ -184,7 +184,7 @@ def test_a_second_round_says_that_it_is_a_second_look(cancer):
     at = np.union1d(first.positions, second.positions)
     drawn = np.isin(at, [*first.positions[first.drawn], *second.positions[second.drawn]])
     both = Answers.of(cake, at, right=right[at], drawn=drawn, rounds=2)
-    assert "decision 2 about these rows: for all decisions together the confidence is 90 %" in str(
+    assert "decision 2 about these rows: for all decisions together the confidence is 90%" in str(
         decide(cake, both, risk=0.15)
     )
 

@@ -409,7 +409,7 @@ def test_the_readme_compares_answers_with_both_scores():
 
 def test_pages_quote_the_sentence_of_the_guide():
     (kept,) = re.findall(
-        r"^(Of the \d+ rows kept .* confidence); ", page_text("howto/answers.md"), re.MULTILINE
+        r"^(Of the \d+ rows kept, .* confidence); ", page_text("howto/answers.md"), re.MULTILINE
     )
     pages = [ROOT / "README.md", DOCS / "index.md", DOCS / "why.md"]
     for page in pages:
