@@ -620,7 +620,7 @@ QUOTED = [
     ),
     (
         "howto/audit.md",
-        "On {} sets with planted errors, which nothing was chosen on, its ranking was the best or",
+        "On {} sets with planted errors, all unseen in development, its ranking was the best or",
         "audit.md",
         "begin rivals further",
         as_printed,
