@@ -652,7 +652,7 @@ def test_why_repeats_what_the_threshold_keeps_of_noise():
     six = noise[noise["kind"].isin(["ball", "box", "correlated", "gaussian", "likert", "t3"])]
     kept = six[six["fusion"] == "harmonic"][["kept_chance", "kept_median"]].mean()
     (told,) = re.findall(
-        r"it keeps (\d+) % of the rows;.*?would keep (\d+) %", page_text("why.md"), re.DOTALL
+        r"it keeps (\d+)% of the rows;.*?would keep (\d+)%", page_text("why.md"), re.DOTALL
     )
     assert [int(share) for share in told] == [round(100 * share) for share in kept]
     limits = " ".join(page_text("evidence/reading.md").split()).replace(" %", "%")
