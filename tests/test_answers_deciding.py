@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit, logit
-from sklearn.datasets import load_breast_cancer, make_blobs
+from sklearn.datasets import load_breast_cancer, load_digits, make_blobs
 from sklearn.preprocessing import StandardScaler
 from test_answers import table_of
 
@@ -156,6 +156,18 @@ def test_too_few_answers_keep_nothing_and_say_what_to_ask(cancer):
     assert nothing.cut is None
     assert not nothing.kept.any()
     assert "none of the answers is about rows drawn at random" in str(nothing)
+
+
+@pytest.mark.parametrize(("risk", "about"), [(0.05, 120), (0.1, 60)])
+def test_as_many_questions_are_needed_as_the_pages_say(cancer, risk, about):
+    digits = StandardScaler().fit_transform(load_digits().data)
+    fewest = []
+    for cake in (cancer[0], CAKE(10, n_runs=5, random_state=0).fit(digits)):
+        for n in range(20, 200, 10):
+            if decide(cake, ask(cake, n).answered(np.ones(n, dtype=bool)), risk=risk).guaranteed:
+                fewest.append(n)
+                break
+    assert 0.7 * about <= min(fewest) <= max(fewest) <= 1.35 * about, fewest
 
 
 def test_of_a_small_table_no_more_is_asked_than_its_rows_need():
