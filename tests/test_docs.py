@@ -409,7 +409,7 @@ def test_the_readme_compares_answers_with_both_scores():
 
 def test_pages_quote_the_sentence_of_the_guide():
     (kept,) = re.findall(
-        r"^(Of the \d+ rows kept .* confidence); ", page_text("howto/answers.md"), re.MULTILINE
+        r"^(Of the \d+ rows kept, .* confidence); ", page_text("howto/answers.md"), re.MULTILINE
     )
     pages = [ROOT / "README.md", DOCS / "index.md", DOCS / "why.md"]
     for page in pages:
@@ -620,7 +620,7 @@ QUOTED = [
     ),
     (
         "howto/audit.md",
-        "On {} sets with planted errors, which nothing was chosen on, its ranking was the best or",
+        "On {} sets with planted errors, all unseen in development, its ranking was the best or",
         "audit.md",
         "begin rivals further",
         as_printed,
@@ -670,7 +670,7 @@ def test_why_repeats_what_the_threshold_keeps_of_noise():
     six = noise[noise["kind"].isin(["ball", "box", "correlated", "gaussian", "likert", "t3"])]
     kept = six[six["fusion"] == "harmonic"][["kept_chance", "kept_median"]].mean()
     (told,) = re.findall(
-        r"it keeps (\d+) % of the rows;.*?would keep (\d+) %", page_text("why.md"), re.DOTALL
+        r"it keeps (\d+)% of the rows;.*?would keep (\d+)%", page_text("why.md"), re.DOTALL
     )
     assert [int(share) for share in told] == [round(100 * share) for share in kept]
     limits = " ".join(page_text("evidence/reading.md").split()).replace(" %", "%")

@@ -74,7 +74,7 @@ def test_questions_can_be_filled_in_and_give_a_kept_set(scored):
     )
     kept = pd.read_csv("kept.csv")
     assert (
-        f"Of the {len(kept):,} rows kept at most 10 % are wrong, with 95 % confidence; 120 answers "
+        f"Of the {len(kept):,} rows kept, at most 10% are wrong, with 95% confidence; 120 answers "
         "used." in result.stdout
     )
     assert "Right, by cluster:" in result.stdout

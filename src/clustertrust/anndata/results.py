@@ -145,7 +145,7 @@ def decide(
     >>> asked = clustertrust.anndata.ask(adata, 90, use_rep="X")
     >>> adata.obs.loc[asked.index, "cake_answer"] = "right"  # yours
     >>> print(clustertrust.anndata.decide(adata, risk=0.1, use_rep="X"))
-    Of the 150 rows kept at most 10 % are wrong, with 95 % confidence; 90 answers used.
+    Of the 150 rows kept, at most 10% are wrong, with 95% confidence; 90 answers used.
     """
     table = results_of(adata, key_added)
     if answers_in not in adata.obs:

@@ -121,7 +121,7 @@ COMMANDS: dict[str, click.Command] = {
         "clustertrust.cli.answering:ask_questions",
         short_help="Choose rows to ask a person about.",
         epilog="""\b
-        clustertrust ask data.csv scores.csv --n 60 --out questions.csv
+        clustertrust ask data.csv scores.csv --n 120 --out questions.csv
         clustertrust ask data.csv scores.csv --answers questions.csv --n 40 --out more.csv""",
     ),
     "decide": _command(

@@ -72,7 +72,12 @@ class AskRequest(TableRequest):
 
     data: str = argument(INPUT)
     scores: str = argument(STORED)
-    n: int = count("Number of questions.", "--n", "-n", default=60)
+    n: int = count(
+        "Number of questions. A risk of 0.05 needs about 120, 0.1 about 60.",
+        "--n",
+        "-n",
+        default=60,
+    )
     n_random: int | None = count(
         "How many of them to draw at random; only these count for the guarantee.  [default: two "
         "thirds]",
