@@ -637,6 +637,8 @@ def test_rows_that_repeat_others_are_counted():
     numbers = pd.DataFrame({"a": np.arange(12_000.0) ** 1.5, "b": np.sin(np.arange(12_000.0))})
     with pytest.warns(UserWarning, match="rows that were looked at repeat another row"):
         TablePreparer().fit(pd.concat([numbers, numbers.head(2000)], ignore_index=True))
+    # A price occurs twice.
+    assert look(pd.concat([frame, frame.head(5)], ignore_index=True)[["a"]]).warnings == ()
     # Rows of a few answers are equal by chance.
     answers = pd.DataFrame(RNG.integers(1, 4, (200, 4)), columns=list("abcd"))
     assert not any("repeat another" in text for text in look(answers).warnings)
