@@ -169,10 +169,11 @@ class FittedTable:
                     "fit; use --drop-missing."
                 )
             return TablePreparer.from_plan(plan)
+        plan = replace(plan, rows=tuple(odd_rows(frame, plan)))
+        points = frame.drop(index=frame.index[[row for row, _ in plan.rows]])
         for column in plan.used:
             if column.use == "number":
-                warn_of_unread(frame[column.name], column, plan)
-        plan = replace(plan, rows=tuple(odd_rows(frame, plan)))
+                warn_of_unread(points[column.name], column, plan)
         return TablePreparer.from_plan(plan, self.preparer.measures_)
 
 
