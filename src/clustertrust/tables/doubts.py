@@ -44,6 +44,7 @@ from clustertrust.tables.words import (
     NOT_ZERO,
     OUTCOMES,
     TIMES,
+    is_amount,
     is_answer,
     is_answer_at_the_end,
     is_event,
@@ -164,6 +165,8 @@ def _answer(
     last = placed[-1]
     ends = {last, placed[0]}
     answers = [n for n in seen if _is_named_as_answer(seen[n], values[n], n in ends)]
+    if any(name.lower() == "x" for name in seen):
+        answers = [name for name in answers if name.lower() != "y"]
     answers += _beside_one_unit(seen, plan, frame)
     words = [column.name for column in plan.used if column.levels and column.name in seen]
     twos = [n for n in seen if values[n] == 2 and not NO_ANSWERS & {*seen[n].words}]
@@ -287,6 +290,8 @@ def _unrelated(seen: dict[str, Seen], plan: TablePlan, together: Floats) -> dict
     for column, most in zip(plan.used, together.max(axis=0), strict=True):
         one = seen.get(column.name)
         if one is None or not one.is_whole or len(one.distinct) <= MOST_CODES or one.is_ordered:
+            continue
+        if any(map(is_amount, one.words)) or one.words == ["n"]:
             continue
         is_round = (one.numbers % 10 == 0).mean() > ROUND
         is_apart = np.ptp(one.distinct) > APART * len(one.distinct)

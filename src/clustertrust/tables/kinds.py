@@ -21,6 +21,7 @@ from clustertrust.tables.values import (
     decimal_of,
     in_order,
     is_date,
+    is_link,
     is_number,
     is_real,
     known_texts,
@@ -238,7 +239,7 @@ def _what_numbers_are(
     if whole and _is_date_part(words, values):
         return "date", "a part of a date"
     if whole and different >= ENOUGH and _are_days(values):
-        return "date", "dates such as 20240131"
+        return "date", "dates such as 20240131 or 202401"
     if _is_named_as_answer(words, last):
         return "id", ANSWER
     return "number", ""
@@ -313,6 +314,8 @@ def _word_kind(plan: ColumnPlan, texts: pd.Series, last: bool) -> ColumnPlan:
         return replace(plan, kind=kind, reason="another text in every row")
     if is_named_as_id(words) and len(levels) > FEW_IDS:
         return replace(plan, kind="id", reason="named like an id")
+    if len(levels) > 2 and np.mean([is_link(level) for level in levels]) >= AS_NUMBERS:
+        return replace(plan, kind="id", reason="links or addresses")
     if _is_named_as_answer(words, last):
         return replace(plan, kind="category", reason=ANSWER)
     if len(levels) > 1 and {level.casefold() for level in levels} <= SPLITS:
@@ -376,7 +379,12 @@ def counts_rows(values: Floats, rows: Ints | int = 1) -> bool:
 
 
 def _are_days(values: Floats) -> bool:
-    """Return whether all numbers are dates such as 20240131, of the last or this century."""
+    """Return whether all numbers are dates such as 20240131, of the last or this century.
+
+    Those of months, such as 202401, have no days.
+    """
+    if values.max() < 1_000_000:
+        values = 100 * values + 1
     years, months, days = values // 10_000, values // 100 % 100, values % 100
     return bool(
         ((years >= 1900) & (years < 2100)).all()
