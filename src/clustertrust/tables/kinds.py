@@ -12,6 +12,7 @@ import pandas as pd
 from clustertrust._types import Floats, Ints
 from clustertrust._validation.frames import check_whole_numbers
 from clustertrust.tables.column import ColumnPlan, numbers_of
+from clustertrust.tables.rows import DRAWN, HEAD
 from clustertrust.tables.values import (
     ENOUGH,
     LIMITS,
@@ -192,7 +193,9 @@ def _number(source: Source, number_format: NumberFormat, unit: str = "") -> Colu
         shown = ", ".join(f"{value:g}" for value in sentinels)
         count = int(np.isin(values, sentinels).sum())
         keep = " (na=['none'] keeps it)" if set(found) - set(named) else ""
-        reason = f"{shown} in {count} row{'s' * (count > 1)} is taken as missing{keep}"
+        rows = f"{count} row{'s' * (count > 1)}"
+        rows += " of those looked at" * (len(values) >= HEAD + DRAWN)
+        reason = f"{shown} in {rows} is taken as missing{keep}"
     return replace(plan, reason=reason)
 
 
