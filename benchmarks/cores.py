@@ -29,7 +29,6 @@ def run() -> Iterator[Row]:
     where there are more than two.
     """
     counts = [count for count in THREADS if count <= joblib.cpu_count()]
-    yield from _alone()
     yield from _with_kmeans()
     gains: dict[str, list[float]] = {}
     for work, (job, times, goal) in _jobs().items():
@@ -104,33 +103,6 @@ def draw(counts: list[int], gains: dict[str, list[float]]) -> None:
     ax.grid(alpha=0.3)
     ax.legend(fontsize=8)
     figure.savefig(HERE / "cores.png", dpi=110)
-
-
-def _alone() -> Iterator[Row]:
-    """Yield the CPU seconds in which the main thread works alone, beside those of all threads.
-
-    The others wait meanwhile, so a share q bounds the gain from t threads by 1 / (q + (1 - q) / t).
-    """
-    large, middle = blobs(1_000_000), blobs(30_000)
-    of_large, of_middle = (
-        build_ensemble(X, n_clusters=10, random_state=0) for X in (large, middle)
-    )
-    jobs: dict[str, Callable[[], Any]] = {
-        "fit, rms, n=1,000,000": lambda: CAKE(10, geometry="rms", random_state=0, n_jobs=2).fit(
-            large
-        ),
-        "rms score, n=1,000,000": lambda: confidence(large, of_large, geometry="rms", n_jobs=2),
-        "exact score, n=30,000": lambda: confidence(middle, of_middle, geometry="exact", n_jobs=2),
-    }
-    for work, job in jobs.items():
-        job()
-        taken = []
-        for _ in range(3):
-            began = time.process_time(), time.thread_time()
-            job()
-            taken.append((time.process_time() - began[0], time.thread_time() - began[1]))
-        every, main = min(taken)
-        yield Row.within(f"{work}, d=20: CPU of the main thread", main, "of all", every, None)
 
 
 def _independent() -> Callable[[int], Any]:

@@ -21,7 +21,15 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from clustertrust import confidence
 from clustertrust._caught import collected_warnings
-from clustertrust._parallel import Order, Team, map_blocks, one_thread, run_blocks, stack_columns
+from clustertrust._parallel import (
+    Order,
+    Team,
+    kept_threads,
+    map_blocks,
+    one_thread,
+    run_blocks,
+    stack_columns,
+)
 from clustertrust.cells import meet_runs, rename
 from clustertrust.columns import FIELDS
 
@@ -338,6 +346,71 @@ def test_threads_work_side_by_side_on_parts_that_share_nothing():
     with Team(3) as team:
         order = Order.of([(0,), (1,), (2,), (0,)])
         team.run_in_order(lambda i: meeting.wait() if i < 3 else None, order)
+
+
+def threads_of_two_teams():
+    """The threads that meet in two teams of three, one after the other."""
+    seen = []
+    for _ in range(2):
+        meeting = threading.Barrier(3, timeout=20)
+        with Team(3) as team:
+            team.run(
+                lambda _, here=meeting: (here.wait(), seen.append(threading.get_ident())), range(3)
+            )
+    return seen[:3], seen[3:]
+
+
+def test_threads_are_kept_for_one_piece_of_work():
+    before = threading.active_count()
+    with kept_threads():
+        with kept_threads():
+            first, second = map(set, threads_of_two_teams())
+        assert threading.active_count() == before + 2
+        assert list(map_blocks(abs, iter([-1, -2, -3]), 3)) == [1, 2, 3]
+        assert threading.active_count() <= before + 3
+    assert threading.active_count() == before
+    assert first == second
+    assert threading.get_ident() in first
+
+
+def test_work_inside_of_work_needs_no_more_threads():
+    """All threads are busy with parts that begin others: whoever waits does them."""
+    done = []
+
+    def outer(i):
+        run_blocks(lambda j: done.append((i, j)), range(4), threads=2)
+
+    with kept_threads():
+        for i, _ in zip(range(3), map_blocks(outer, iter(range(3)), 2), strict=True):
+            outer(10 + i)
+    assert sorted(done) == [(i, j) for i in (0, 1, 2, 10, 11, 12) for j in range(4)]
+
+
+def test_nothing_is_left_of_blocks_that_nobody_takes():
+    done = []
+
+    def work(part):
+        time.sleep(0.05)
+        done.append(part)
+
+    with kept_threads():
+        next(map_blocks(work, iter(range(100)), threads=2))
+    assert len(done) <= 4
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_threads_are_not_kept_in_a_forked_child():
+    fork = multiprocessing.get_context("fork")
+    with kept_threads():
+        threads_of_two_teams()
+        child = fork.Process(target=threads_of_two_teams)
+        child.start()
+        child.join(30)
+        hangs = child.is_alive()
+        child.kill()
+    assert not hangs
+    assert child.exitcode == 0
 
 
 def test_columns_are_stacked_as_numpy_does():

@@ -201,6 +201,27 @@ def test_silhouettes_equal_plain_ones(leaves_out, lone_zero, root):
 
 
 @BACKENDS
+def test_silhouettes_by_sums_over_cells_are_those_by_means(kernel):
+    cells, X = meet(labelling(300, 4, 5, unassigned=0.2)), data(300, 3)
+    matrix = cdist(X, X)
+    sums = np.array([matrix[:, cells.cell_of == j].sum(axis=1) for j in range(len(cells.counts))])
+    rules, clusters = Rules(True, True, False), (cells.start, cells.sizes)
+    part = (30, 290)
+    s, nearest = kernel.cell_silhouettes(sums, part, (cells.rows, cells.cell_of), clusters, rules)
+    means = np.array(
+        [
+            matrix[part[0] : part[1], run == c].mean(axis=1)
+            for run, k in zip(cells.rows[cells.cell_of].T, np.diff(cells.start), strict=True)
+            for c in range(k)
+        ]
+    )
+    own, zeros = cells.rows[cells.cell_of][slice(*part)], np.zeros(part[1] - part[0])
+    plain_s, plain_nearest = _numpy.silhouettes(means, own, clusters, zeros, zeros, rules)
+    assert_allclose(s, plain_s, rtol=1e-12, atol=1e-14)
+    assert_array_equal(nearest, plain_nearest)
+
+
+@BACKENDS
 def test_sums_by_cell_are_those_of_the_points(kernel):
     X, cell_of = data(50, 3), np.random.default_rng(0).integers(4, size=50)
     base = data(4, 3, seed=2)

@@ -94,12 +94,23 @@ def test_labels_are_those_that_the_run_gives_to_unseen_points():
         assert_array_equal(run.placer(X[::-1] + 0.0)[::-1], run.labels)
 
 
+def test_squares_to_the_own_centre_are_plain_ones():
+    X, middle, centers = BLOBS, BLOBS.mean(axis=0), BLOBS[:3] - BLOBS.mean(axis=0)
+    own = np.arange(len(X), dtype=np.int32) % 3
+    for kernel in (_numba, _numpy):
+        out = np.zeros(len(X))
+        for rows in ((0, 100), (100, len(X))):
+            kernel.own_squares(X, middle, own, centers, rows, out)
+        assert_allclose(out, ((X - X[own]) ** 2).sum(axis=1), rtol=1e-9, atol=1e-12)
+
+
 @pytest.mark.parametrize("X", [IRIS, BLOBS, DIGITS, np.repeat(IRIS[:9], 30, axis=0)])
 @pytest.mark.parametrize("k", [1, 2, 9, 30])
 def test_starts_are_scikit_learns_points(X, k):
     X = X + 0.0
     data = starts.Starts(X, X.mean(axis=0), ((X - X.mean(axis=0)) ** 2).sum())
-    drawn = data.draw("k-means++", k, range(4), Team(2))
+    with Team(2) as team:
+        drawn = data.draw("k-means++", k, range(4), team)
     centred = X - X.mean(axis=0)
     theirs = [kmeans_plusplus(centred, k, random_state=seed)[1] for seed in range(4)]
     assert_array_equal(drawn, X[np.array(theirs)])

@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 import itertools
 import numbers
+import os
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any, TypeVar
@@ -77,20 +78,68 @@ def blocks(n: int, bytes_per_row: int, *, largest: int = 1024) -> Iterator[slice
     return (slice(low, min(low + size, n)) for low in range(0, n, size))
 
 
+class _Kept(threading.local):
+    """The pools that the calling thread keeps, by their number of threads; None: it keeps none."""
+
+    pools: dict[int, ThreadPoolExecutor] | None = None
+
+    def forget(self) -> None:
+        """In a forked child the threads of a pool are dead."""
+        if self.pools is not None:
+            self.pools = {}
+
+
+_kept = _Kept()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_kept.forget)
+
+
+@contextmanager
+def kept_threads() -> Iterator[None]:
+    """Let all that the caller does inside share its threads, which end with it.
+
+    To start sixteen threads and to wait for their ends takes several milliseconds.
+    """
+    if _kept.pools is not None:  # inside a larger piece of work
+        yield
+        return
+    _kept.pools = {}
+    try:
+        yield
+    finally:
+        pools, _kept.pools = _kept.pools, None
+        for pool in pools.values():
+            pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _pool(threads: int) -> Iterator[ThreadPoolExecutor]:
+    """Yield a pool of threads: one that is kept, or one for this work alone."""
+    if _kept.pools is None:
+        with ThreadPoolExecutor(threads) as pool:
+            yield pool
+    else:
+        if threads not in _kept.pools:
+            _kept.pools[threads] = ThreadPoolExecutor(threads)
+        yield _kept.pools[threads]
+
+
+def _finish(futures: Iterable[Future[Any]]) -> None:
+    """Wait for what has begun, and leave out what has not."""
+    wait([future for future in futures if not future.cancel()])
+
+
 def map_blocks(
     function: Callable[[Part], Result], parts: Iterator[Part], threads: int
 ) -> Iterator[Result]:
-    """Yield function(part) for each part, in order, computed by `threads` threads.
-
-    The pool lives only for this call: a pool kept between calls would be dead in a forked child.
-    """
+    """Yield function(part) for each part, in order, computed by `threads` threads."""
     first = list(itertools.islice(parts, 2))
     parts = itertools.chain(first, parts)
     # One block alone is done here: to start a thread takes longer than little data.
     if threads == 1 or len(first) < 2:
         yield from map(function, parts)
         return
-    with ThreadPoolExecutor(threads) as pool:
+    with _pool(threads) as pool:
         ahead = itertools.islice(parts, max(threads, AT_ONCE))
         waiting = [pool.submit(function, part) for part in ahead]
         try:
@@ -100,20 +149,7 @@ def map_blocks(
                 if following is not None:
                     waiting.append(pool.submit(function, following))
         finally:
-            # Whoever stops early waits for what has begun, not for what has not.
-            for future in waiting:
-                future.cancel()
-
-
-@contextmanager
-def _emptied(waiting: Iterator[Any]) -> Iterator[None]:
-    """Leave no part for other threads after an error: they end what they have begun."""
-    try:
-        yield
-    except BaseException:
-        for _ in waiting:
-            pass
-        raise
+            _finish(waiting)
 
 
 @dataclass(frozen=True)
@@ -147,38 +183,66 @@ class Order:
 
 
 class Team:
-    """Threads that work through parts together, and live for one piece of work.
+    """Threads that work through parts together, the caller's among them.
 
-    Each takes the next part when it is done with one. One thread alone is the caller's.
+    Each takes the next part when it is done with one.
     """
 
     def __init__(self, threads: int) -> None:
-        self._threads = threads
-        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
+        self.threads = threads
+        self._open = ExitStack()
+        self._pool: ThreadPoolExecutor | None = None
 
     def __enter__(self) -> Team:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown()
+        self._open.close()
 
     def run(self, function: Callable[[Part], Any], parts: Sequence[Part]) -> None:
         """Call function(part) for each part, in any order."""
-        if self._pool is None or len(parts) < 2:
-            for part in parts:
-                function(part)
-            return
         waiting = iter(parts)
 
         def work() -> None:
-            with _emptied(waiting):
-                for part in waiting:
-                    function(part)
+            for part in waiting:
+                function(part)
 
-        workers = min(self._threads, len(parts))
-        with _emptied(waiting):
-            for future in [self._pool.submit(work) for _ in range(workers)]:
+        def end() -> None:
+            for _ in waiting:
+                pass
+
+        self._share(work, len(parts), end)
+
+    def _share(self, work: Callable[[], None], parts: int, end: Callable[[], None]) -> None:
+        """Call work() here and in other threads; each call ends when no part is left.
+
+        After an error end() leaves no part to the others, who finish those that they have begun.
+        """
+        others = min(self.threads, parts) - 1
+        if others < 1:
+            work()
+            return
+        if self._pool is None:
+            self._pool = self._open.enter_context(_pool(self.threads))
+        futures: list[Future[None]] = []
+
+        def guarded() -> None:
+            try:
+                work()
+            except BaseException:
+                end()
+                raise
+
+        try:
+            futures.extend(self._pool.submit(guarded) for _ in range(others))
+            work()
+        except BaseException:
+            end()
+            raise
+        finally:
+            _finish(futures)
+        for future in futures:
+            if not future.cancelled():
                 future.result()
 
     def map(self, function: Callable[[Part], Result], parts: Sequence[Part]) -> list[Result]:
@@ -196,44 +260,53 @@ class Team:
 
         For parts that take long enough to be worth a call of their own, use `run` alone.
         """
-        size = -(-n // (2 * self._threads))
+        size = -(-n // (2 * self.threads))
         return [slice(low, low + size) for low in range(0, n, size)]
 
     def run_in_order(self, function: Callable[[int], Any], order: Order) -> None:
         """Call function(i) for each part i, some at a time: only those that wait for no other."""
-        if self._pool is None or len(order.waits) < 2:
-            self.run(function, range(len(order.waits)))
-            return
         waits, left = list(order.waits), len(order.waits)
+        if self.threads == 1 or left < 2:
+            self.run(function, range(left))
+            return
         lock, ready = threading.Lock(), SimpleQueue[int | None]()
         for i, others in enumerate(waits):
             if others == 0:
                 ready.put(i)
 
-        def work() -> None:
-            nonlocal left
-            try:
-                while (i := ready.get()) is not None:
-                    function(i)
-                    with lock:
-                        left -= 1
-                        for following in order.after[i]:
-                            waits[following] -= 1
-                            if waits[following] == 0:
-                                ready.put(following)
-                        if left == 0:
-                            break
-            finally:
-                # All is done, or something failed: the next thread ends, and tells the one after.
+        is_over = False
+
+        def end() -> None:
+            nonlocal is_over
+            is_over = True
+            for _ in range(self.threads):
                 ready.put(None)
 
-        futures = [self._pool.submit(work) for _ in range(min(self._threads, left))]
-        try:
-            for future in futures:
-                future.result()
-        except BaseException:
-            ready.put(None)  # also where the caller was interrupted
-            raise
+        def done(i: int) -> int | None:
+            """Return a part that waited for part i, for the same thread: its data are there."""
+            nonlocal left
+            with lock:
+                left -= 1
+                begin = []
+                for following in order.after[i]:
+                    waits[following] -= 1
+                    if waits[following] == 0:
+                        begin.append(following)
+            if left == 0:
+                end()
+            for following in begin[1:]:
+                ready.put(following)
+            if is_over:
+                return None
+            return begin[0] if begin else ready.get()
+
+        def work() -> None:
+            i = ready.get()
+            while i is not None:
+                function(i)
+                i = done(i)
+
+        self._share(work, left, end)
 
     def full(self, shape: tuple[int, int], value: float, dtype: Any = None) -> Any:
         """Return `np.full`, whose memory is handed over by the system to all threads at once."""
@@ -249,7 +322,7 @@ class Team:
 def run_blocks(function: Callable[[Part], None], parts: Iterable[Part], threads: int) -> None:
     """Call function(part) for each part by `threads` threads, in any order."""
     parts = list(parts)
-    with Team(min(threads, len(parts))) as team:
+    with Team(threads) as team:
         team.run(function, parts)
 
 

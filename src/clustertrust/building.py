@@ -8,6 +8,7 @@ from typing import Any
 
 from clustertrust._devices import check_device, refuse_gpu, resolve_device, to_host
 from clustertrust._errors import ParameterTypeError
+from clustertrust._parallel import kept_threads
 from clustertrust._validation.frames import is_dask
 from clustertrust.ensemble.recipe import Recipe
 from clustertrust.ensemble.record import Ensemble
@@ -16,6 +17,7 @@ from clustertrust.ensemble.runs import Runs
 from clustertrust.streaming.dask_passes import build_on_dask
 
 
+@kept_threads()
 def build_ensemble(
     X: Any,
     clusterer: Any = "kmeans",

@@ -13,7 +13,7 @@ import numpy as np
 
 from clustertrust._devices import holding, refuse_gpu, resolve_device, resolve_on_workers, to_host
 from clustertrust._fitted import FittedScores
-from clustertrust._parallel import memory_budget, one_blas_thread
+from clustertrust._parallel import kept_threads, memory_budget, one_blas_thread
 from clustertrust._validation.frames import is_dask, is_frame, is_source
 from clustertrust._validation.points import check_matrix, warn_of_distances
 from clustertrust.chance import chance_of
@@ -35,6 +35,7 @@ from clustertrust.scoring.settings import Scoring, Settings
 # What few fits need is loaded where it is used: data in files, in blocks and on Dask, and tables.
 
 
+@kept_threads()
 @holding()
 def confidence(
     X: Any,
@@ -272,6 +273,7 @@ class CAKE(FittedScores):
         self.device = device
         self.verbose = verbose
 
+    @kept_threads()
     @holding()
     def fit(self, X: Any, y: Any = None) -> CAKE:
         """Cluster X `n_runs` times and score every point.

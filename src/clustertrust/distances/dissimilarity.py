@@ -142,6 +142,11 @@ class Dissimilarity(ABC):
         for _ in self.map_training(reduce) if X is None else self.map(X, reduce):
             pass
 
+    def _measures_as(self, kind: type[Dissimilarity]) -> bool:
+        """Return whether no subclass, which may be somebody else's, measures in another way."""
+        parts = ("map", "map_training", "noise", "noise_of", "of_itself")
+        return all(getattr(type(self), name) is getattr(kind, name) for name in parts)
+
     def kept_silhouettes(
         self, own: Ints | None = None, X: Any = None, *, training: bool = False
     ) -> tuple[Any, Any]:
@@ -223,21 +228,28 @@ class Euclidean(Dissimilarity):
         return self._map_direct(np.asarray(X, dtype=self.X.dtype), reduce, None)
 
     def map_training(self, reduce: Reduce[Result]) -> Iterator[Result]:
-        """Distances among the training points, each pair once where a sum for each point and cell
-        can be held.
+        """Return the distances among the training points, each pair twice."""
+        order = self.cells.order
+        return self._map_direct(self.X[order], reduce, order)
+
+    def _each(self, take: Take, own: Ints | None, X: Any, training: bool) -> None:
+        """Call take(points, s, nearest) for each block of points.
+
+        Among the training points each pair is computed once where a sum for each point and cell can
+        be held.
         """
-        cells = self.cells
-        n, m = self.X.shape[0], len(cells.counts)
-        if 8 * n * m > memory_budget() or m > n * self.few_cells:
-            return self._map_direct(self.X[cells.order], reduce, cells.order)
+        cells, n, m = self.cells, self.X.shape[0], len(self.cells.counts)
+        fits = 8 * n * m <= memory_budget() and m <= n * self.few_cells
+        if own is not None or X is not None or not fits or not self._measures_as(Euclidean):
+            super()._each(take, own, X, training)
+            return
         sums, order = self._cell_sums()
+        known = ((cells.rows, cells.cell_of[order]), (cells.start, cells.sizes), self.rules(True))
 
-        def means(block: slice) -> Floats:
-            united = backend().unite(sums, block.start, block.stop, cells.rows, cells.start)
-            united /= cells.sizes[:, None]
-            return np.asarray(united)
+        def work(block: slice) -> None:
+            take(order[block], *backend().cell_silhouettes(sums, (block.start, block.stop), *known))
 
-        return self._split(n, means, reduce, 0, order)
+        run_blocks(work, blocks(n, 16 * cells.n_runs + 16), count_threads(self.n_jobs))
 
     def _cell_sums(self) -> tuple[Floats, Ints]:
         """Return the sums of distances (m, n) to each cell, and the order of points, by cell."""
@@ -305,10 +317,11 @@ class Centers(Dissimilarity):
     def _each(self, take: Take, own: Ints | None, X: Any, training: bool) -> None:
         """Call take(points, s, nearest) for each block of points; dense ones in one kernel."""
         points = self.X if X is None else X
-        # A subclass of somebody else may measure in another way.
-        parts = ("map", "map_training", "noise", "noise_of", "of_itself")
-        is_known = all(getattr(type(self), name) is getattr(Centers, name) for name in parts)
-        if not is_known or not isinstance(points, np.ndarray) or points.dtype not in _FLOATS:
+        if (
+            not self._measures_as(Centers)
+            or not isinstance(points, np.ndarray)
+            or points.dtype not in _FLOATS
+        ):
             super()._each(take, own, X, training)
             return
         points = np.ascontiguousarray(points)

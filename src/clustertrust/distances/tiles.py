@@ -98,21 +98,34 @@ def sums_by_cell(X: Array, cells: Cells, threads: int) -> Floats:
     sums have the same bits for any number of threads.
     """
     kernel: Any = backend()
-    points = X[cells.order]
-    rows, columns = by_point(points), by_feature(points)
-    cell = cells.cell_of[cells.order]
-    few, many = (-(-len(rows) // blocks) for blocks in _BLOCKS)
+    n_tiles = -(-len(X) // kernel.TILE)
+    few, many = (-(-n_tiles // blocks) for blocks in _BLOCKS)
     per_block = max(min(few, _LARGEST_SMALL), many)
     out = np.zeros((len(cells.counts), len(X)))
-    pairs, order = _pairs(-(-len(rows) // per_block))
+    pairs, order = _pairs(-(-n_tiles // per_block))
+    with Team(1 if n_tiles <= _FEW_TILES else threads) as team:
+        tiles = _in_tiles(X, cells.order, n_tiles, team)
+        cell = cells.cell_of[cells.order]
 
-    def work(some: slice) -> None:
-        known = ((rows, columns), (cell, cells.bounds), per_block)
-        kernel.add_distances(*known, pairs[some], out)
+        def work(some: slice) -> None:
+            kernel.add_distances(tiles, (cell, cells.bounds), per_block, pairs[some], out)
 
-    if threads == 1 or len(rows) <= _FEW_TILES:
-        work(slice(None))
-        return out
-    with Team(threads) as team:
-        team.run_in_order(lambda i: work(slice(i, i + 1)), order)
+        if team.threads == 1:
+            work(slice(None))
+        else:
+            team.run_in_order(lambda i: work(slice(i, i + 1)), order)
     return out
+
+
+def _in_tiles(X: Array, order: Ints, n_tiles: int, team: Team) -> tuple[Array, Array]:
+    """Return the points in this order, by point and by feature."""
+    tile, d = backend().TILE, -(-X.shape[1] // 4) * 4
+    rows, columns = np.empty((2, n_tiles, tile * d), dtype=X.dtype)
+    rows, columns = rows.reshape(-1, tile, d), columns.reshape(-1, d, tile)
+
+    def lay_out(some: slice) -> None:
+        points = X[order[some.start * tile : some.stop * tile]]
+        rows[some], columns[some] = by_point(points), by_feature(points)
+
+    team.run(lay_out, team.shares(n_tiles))
+    return rows, columns

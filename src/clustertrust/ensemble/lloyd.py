@@ -119,7 +119,7 @@ class PreparedData:
             settings = (model.n_clusters, model.init, model.max_iter, float(model.tol))
             alike.setdefault(settings, []).append(position)
         parts = tile_parts(len(self.tiles))
-        with Team(min(threads, len(parts))) as team:
+        with Team(threads if len(parts) > 1 else 1) as team:
             starts = starts or Starts(self.X, self.middle, self.squares)
             # The largest k first: starts of fewer clusters may begin as those of more.
             by_k = sorted(alike.items(), key=lambda item: -item[0][0])
@@ -156,11 +156,6 @@ class PreparedData:
         halves, lengths = np.zeros(rows.shape[:2], np.float32), np.zeros(rows.shape[:2], np.float32)
         rows[:, :k, :d], halves[:, :k], lengths[:, :k] = apart, squares / 2, np.sqrt(squares)
         return rows, halves, lengths, np.ascontiguousarray(centers)
-
-    def rows(self) -> list[slice]:
-        """Cut the points into blocks for work in NumPy, small enough to stay in the cache."""
-        size = max(1, 2**16 // max(1, self.X.shape[1]))
-        return [slice(low, low + size) for low in range(0, len(self.X), size)]
 
 
 class _Batch:
@@ -304,17 +299,13 @@ class _Batch:
 
     def _squares(self, r: int) -> Floats:
         """Return the squared distance of each point to the centre of its cluster in run r."""
-        X, middle = self.data.X, self.data.middle
-        own, centers = self.labels[r], self.centers[r]
-        out = np.empty(len(X))
+        data, out = self.data, np.empty(len(self.data.X))
+        known = (data.X, data.middle, self.labels[r], self.centers[r])
 
-        def work(rows: slice) -> None:
-            apart = X[rows] - middle
-            apart -= centers[own[rows]]
-            apart *= apart
-            apart.sum(axis=1, out=out[rows])
+        def work(part: slice) -> None:
+            backend().own_squares(*known, (part.start, min(part.stop, len(out))), out)
 
-        self.team.run(work, self.data.rows())
+        self.team.run(work, self.team.shares(len(out)))
         return out
 
     def _result(self, r: int) -> Fitted | None:
@@ -340,7 +331,7 @@ def prepare_data(X: Any, centers: Floats | None = None, threads: int = 1) -> Pre
     tiles = np.zeros((-(-n // tile), -(-d // 4) * 4, tile), dtype=np.float32)
     lengths = np.zeros(len(tiles) * tile, dtype=np.float32)
     parts = tile_parts(len(tiles))
-    with Team(min(threads, len(parts))) as team:
+    with Team(threads if len(parts) > 1 else 1) as team:
 
         def add_up(part: tuple[int, int]) -> Floats:
             return np.asarray(X[part[0] * tile : part[1] * tile].sum(axis=0, dtype=np.float64))

@@ -17,7 +17,7 @@ from clustertrust.kernels._numba.cells import (
 )
 from clustertrust.kernels._numba.compiling import TILE
 from clustertrust.kernels._numba.densities import joint_densities
-from clustertrust.kernels._numba.kmeans import assign, candidate_sums, lay_out, locate
+from clustertrust.kernels._numba.kmeans import assign, candidate_sums, lay_out, locate, own_squares
 from clustertrust.kernels._numba.medoids import fasterpam, try_swaps
 from clustertrust.kernels._numba.mixtures import em, mixture_moments
 from clustertrust.kernels._numba.pairs import (
@@ -39,6 +39,7 @@ from clustertrust.kernels._numba.small import lloyd, plus_plus
 from clustertrust.kernels._numba.stacks import kmeans_each, mean_silhouettes
 from clustertrust.kernels._numba.sums import (
     add_distances,
+    cell_silhouettes,
     center_silhouettes,
     cluster_distances,
     matrix_sums,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from clustertrust._types import AnyFloats, Floats, Ints
-from clustertrust.kernels._numba.compiling import TILE, compiled, inlined, inner_strictly
+from clustertrust.kernels._numba.compiling import TILE, compiled, inlined, inner_strictly, strictly
 
 # Half the distance between 1 and the next number.
 _ROUNDING = np.float32(2.0**-24)
@@ -31,6 +31,18 @@ def squared_length(x, c):  # type: ignore[no-untyped-def]
         difference = np.float64(x[f]) - c[f]
         total += difference * difference
     return total
+
+
+@strictly
+def own_squares(X, middle, own, centers, rows, out):  # type: ignore[no-untyped-def]
+    """out[i] = |X[i] - middle - centers[own[i]]|² for the rows[0]:rows[1] of X. O(n d)."""
+    for i in range(rows[0], rows[1]):
+        x, c = X[i], centers[own[i]]
+        total = 0.0
+        for f in range(c.size):
+            difference = np.float64(x[f]) - middle[f] - c[f]
+            total += difference * difference
+        out[i] = total
 
 
 @compiled

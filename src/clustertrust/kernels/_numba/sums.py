@@ -246,6 +246,47 @@ def silhouettes(
 
 
 @compiled
+def _cell_silhouettes(sums, part, cells, clusters, rules, between, s, nearest):  # type: ignore[no-untyped-def]
+    rows, cell = cells
+    start, sizes = clusters
+    means, own, zeros, scratch = between
+    for low in range(part[0], part[1], TILE):
+        high = _least(low + TILE, part[1])
+        for c in range(means.shape[0]):
+            for p in range(TILE):
+                means[c, p] = 0.0
+        _unite(sums, low, high, rows, start, means)
+        for c in range(means.shape[0]):
+            for p in range(TILE):
+                means[c, p] /= sizes[c]
+        for i in range(low, high):
+            for r in range(own.shape[1]):
+                own[i - part[0], r] = rows[cell[i], r]
+        here = (low - part[0], high - part[0])
+        _silhouettes(means, here, own, clusters, zeros, zeros, rules, scratch, s, nearest)
+
+
+def cell_silhouettes(
+    sums: Floats,
+    part: tuple[int, int],
+    cells: tuple[Ints, Ints],
+    clusters: tuple[Ints, Floats],
+    rules: Rules,
+) -> tuple[Floats, Ints]:
+    """The same by sums of distances to cells (m, n), for the points part[0]:part[1]. O(m R b).
+
+    `cells` are their clusters (m, R), and the cell of each of the n points.
+    """
+    size, K = part[1] - part[0], clusters[0][-1]
+    s = np.empty((size, cells[0].shape[1]))
+    nearest, own = np.empty((2, *s.shape), dtype=np.int32)
+    scratch = (*np.empty((2, TILE)), *np.empty((2, TILE), dtype=np.int32))
+    between = (np.empty((K, TILE)), own, np.zeros(size), scratch)
+    _cell_silhouettes(sums, part, cells, clusters, rules, between, s, nearest)
+    return s, nearest
+
+
+@compiled
 def _center_silhouettes(X, own, centers, clusters, ulps, rules, between, s, nearest):  # type: ignore[no-untyped-def]
     grid, place, spread = centers
     columns, tile, means, itself, noise, scratch = between

@@ -11,7 +11,14 @@ from clustertrust.kernels._numpy.cells import (
     vote,
 )
 from clustertrust.kernels._numpy.densities import joint_densities
-from clustertrust.kernels._numpy.kmeans import TILE, assign, candidate_sums, lay_out, locate
+from clustertrust.kernels._numpy.kmeans import (
+    TILE,
+    assign,
+    candidate_sums,
+    lay_out,
+    locate,
+    own_squares,
+)
 from clustertrust.kernels._numpy.medoids import fasterpam, try_swaps
 from clustertrust.kernels._numpy.mixtures import em, mixture_moments
 from clustertrust.kernels._numpy.pairs import gower_distances, squared_distances
@@ -28,6 +35,7 @@ from clustertrust.kernels._numpy.small import lloyd, plus_plus
 from clustertrust.kernels._numpy.stacks import kmeans_each, mean_silhouettes
 from clustertrust.kernels._numpy.sums import (
     add_distances,
+    cell_silhouettes,
     center_silhouettes,
     cluster_distances,
     matrix_sums,

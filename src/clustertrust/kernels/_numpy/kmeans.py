@@ -31,6 +31,20 @@ def lay_out(
     return float(squares.sum())
 
 
+def own_squares(
+    X: AnyFloats,
+    middle: Floats,
+    own: Ints,
+    centers: Floats,
+    rows: tuple[int, int],
+    out: Floats,
+) -> None:
+    """out[i] = |X[i] - middle - centers[own[i]]|² for the rows[0]:rows[1] of X."""
+    here = slice(*rows)
+    apart = np.asarray(X[here], dtype=np.float64) - middle - centers[own[here]]
+    out[here] = (apart**2).sum(axis=1)
+
+
 def assign(
     points: tuple[AnyFloats, AnyFloats, AnyFloats],
     runs: tuple[Ints, AnyFloats, AnyFloats, AnyFloats, Floats, AnyFloats],

@@ -99,6 +99,20 @@ def silhouettes(
     return s, nearest
 
 
+def cell_silhouettes(
+    sums: Floats,
+    part: tuple[int, int],
+    cells: tuple[Ints, Ints],
+    clusters: tuple[Ints, Floats],
+    rules: Rules,
+) -> tuple[AnyFloats, Ints]:
+    """The same by sums of distances to cells (m, n), for the points part[0]:part[1]."""
+    (rows, cell), (start, sizes) = cells, clusters
+    means = unite(sums, *part, rows, start) / sizes[:, None]
+    zeros = np.zeros(means.shape[1])
+    return silhouettes(means, rows[cell[slice(*part)]], clusters, zeros, zeros, rules)
+
+
 def center_silhouettes(
     X: AnyFloats,
     own: Ints,
