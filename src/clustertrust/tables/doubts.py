@@ -35,7 +35,7 @@ from clustertrust.tables.kinds import COUNTING, MOST_CATEGORIES
 from clustertrust.tables.plan import TablePlan
 from clustertrust.tables.relations import relations
 from clustertrust.tables.repeats import repeated
-from clustertrust.tables.units import MANY, prefix_of, shared_unit
+from clustertrust.tables.units import MANY, shared_unit
 from clustertrust.tables.values import ENOUGH, are_amounts, is_real, known_texts
 from clustertrust.tables.words import (
     ANSWERS_ALONE,
@@ -270,22 +270,18 @@ def _are_kinds(seen: dict[str, Seen], coded: Iterable[str]) -> bool:
 def _on_one_scale(seen: dict[str, Seen]) -> set[str]:
     """Return the columns that have their few integers in common with others, as marks have.
 
-    Those are two others where there are five or more integers, else half of all columns; or the
-    names are those of numbered questions, of which not all got every mark.
+    Those are two others where there are five or more integers, else half of all columns.
     """
     scales: dict[bytes, list[str]] = {}
-    series: dict[str | None, list[str]] = {}
     for name, column in seen.items():
         if column.has_few:
             scales.setdefault(column.distinct.tobytes(), []).append(name)
-            series.setdefault(prefix_of(name), []).append(name)
-    alike = [
-        names
+    return {
+        name
         for names in scales.values()
-        if len(names) > (2 if len(seen[names[0]].distinct) >= FEWEST_MARKS else len(seen) / 2)
-    ]
-    alike += [names for prefix, names in series.items() if prefix and len(names) >= FEWEST_MARKS]
-    return {name for names in alike for name in names}
+        for name in names
+        if len(names) > (2 if len(seen[name].distinct) >= FEWEST_MARKS else len(seen) / 2)
+    }
 
 
 def _unrelated(seen: dict[str, Seen], plan: TablePlan, together: Floats) -> dict[str, Doubt]:

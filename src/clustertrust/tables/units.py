@@ -131,11 +131,11 @@ def _unit(name: str) -> str:
 
 def series_of(names: Sequence[str]) -> bool:
     """Return whether names are numbered or dated, and differ in nothing else."""
-    prefixes = {prefix_of(name) for name in names}
+    prefixes = {_prefix(name) for name in names}
     return len(prefixes) == 1 and prefixes != {None}
 
 
-def prefix_of(name: str) -> str | None:
+def _prefix(name: str) -> str | None:
     """Return what is before the number at the end of a name; None without a number.
 
     Months number columns too, also where a month occurs again, as May.1.
