@@ -221,17 +221,6 @@ def test_one_category_alone_can_be_clustered():
     assert TablePreparer().fit_transform(frame).shape == (N, 16)
 
 
-def test_counts_of_combinations_are_weights():
-    cells = pd.MultiIndex.from_product([[*"xyz"], ["m", "f"], [0, 1], ["u", "v"]])
-    frame = cells.to_frame(index=False, name=["cabin", "sex", "adult", "side"])
-    frame["people"] = RNG.integers(0, 50, len(frame)) + 400 * frame["adult"]
-    assert doubts(frame) == {"people": "drop"}
-    assert "counts of combinations of the other columns" in look(frame).summary()
-    again = frame.assign(people=frame["people"] + 3)
-    twice = pd.concat([frame, again], ignore_index=True)  # then a row is no combination
-    assert doubts(twice) == {}
-
-
 @pytest.mark.parametrize(
     ("name", "values"),
     [

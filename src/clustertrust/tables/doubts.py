@@ -5,7 +5,6 @@ A doubt changes nothing. It is printed with the plan, with its reason and what t
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import pairwise
@@ -81,9 +80,8 @@ def with_doubts(plan: TablePlan, frame: pd.DataFrame) -> TablePlan:
     seen = {c.name: _seen(c, frame, plan) for c in plan.used if not c.user_decided}
     columns = plan.read(frame)
     together = relations(columns)
-    counts = _counts_of_combinations(seen, plan, frame)
     again = {name: doubt for name, doubt in repeated(columns).items() if name in seen}
-    doubts = counts or (_answer(seen, plan, frame, together) | again)
+    doubts = _answer(seen, plan, frame, together) | again
     doubts |= _numbered_groups(seen, frame) | _paired(seen, frame)
     for name, column in seen.items():
         if name not in doubts:
@@ -121,35 +119,6 @@ def _seen(column: ColumnPlan, frame: pd.DataFrame, number_format: Any) -> Seen:
 
 
 # Rules about the table
-
-
-def _counts_of_combinations(
-    seen: dict[str, Seen], plan: TablePlan, frame: pd.DataFrame
-) -> dict[str, Doubt]:
-    """Doubt the only count of a table whose other columns list combinations of a few values."""
-    others: list[str] = []
-    counts: list[str] = []
-    for column in plan.columns:
-        if column.use == "id" or column.kind in ("id", "constant", "empty"):
-            continue
-        if frame[column.name].nunique() <= MOST_CODES:
-            others.append(column.name)
-        elif column.name in seen:
-            counts.append(column.name)
-        else:
-            # Such as dates, of which there are many combinations.
-            return {}
-    if len(counts) != 1 or len(others) < 2:
-        return {}
-    count = seen[counts[0]]
-    if not count.is_whole or count.numbers.min() < 0:
-        return {}
-    combinations = math.prod(frame[name].nunique() for name in others)
-    full = len(frame) >= 0.5 * combinations and not frame.duplicated(subset=others).any()
-    doubt = Doubt(
-        "counts of combinations of the other columns, which may be the weight of a row", "drop"
-    )
-    return {counts[0]: doubt} if full else {}
 
 
 def _answer(
