@@ -61,7 +61,7 @@ def _with_names(
         if lost is not None:
             raise ValueError(f"--names {path}: {lost!r} is not a cluster of these scores.")
         clusters = clusters.map(lambda label: names.get(str(label)) or label, na_action="ignore")
-    return table.assign(**dict(clusters.items()))
+    return table.assign(**{name: clusters[name] for name in columns})
 
 
 def _position(name: str, ids: pd.Index, source: str) -> int:
@@ -179,7 +179,7 @@ def _other_values(points: Points, position: int) -> list[str]:
     if points.original is None or points.plan is None:
         return []
     used = {column.name for column in points.plan.used}
-    others = [name for name in points.original if str(name) not in used]
+    others = [name for name in map(str, points.original) if name not in used]
     own = points.original.iloc[position]
     texts = {name: "" if pd.isna(own[name]) else str(own[name]) for name in others[:LISTED]}
     values = ", ".join(f"{name} = {text or MISSING}" for name, text in texts.items())

@@ -140,8 +140,7 @@ class FittedTable:
         if kept is not None:
             return cls(TablePreparer.from_json(kept), names is not None, True)
         features = range(cake.n_features_in_) if names is None else names
-        columns = (ColumnPlan(str(one), "number", "number", user_decided=True) for one in features)
-        plan = TablePlan(tuple(columns), missing="drop")
+        plan = replace(TablePlan.of_numbers(features), missing="drop")
         return cls(TablePreparer.from_plan(plan), names is not None, False)
 
     def preparer_of(self, frame: pd.DataFrame, columns: ReadOptions, data: str) -> TablePreparer:

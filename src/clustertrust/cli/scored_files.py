@@ -32,7 +32,7 @@ def read_scored_points(
     detected = None if points.plan is None else points.plan.id
     id = columns.id or detected
     table = _read_scores(scores, id)
-    places = np.arange(len(table))
+    places: Ints = np.arange(len(table))
     # A file of scores may lack the names that the table was found to have.
     if columns.id is not None or (id and table.index.name in (beside_results(id), id)):
         places = _places_by_name(table.index, points.ids, scores, data)
