@@ -175,8 +175,8 @@ def test_of_a_small_table_no_more_is_asked_than_its_rows_need():
     X = make_blobs(150, 2, centers=3, random_state=1)[0]
     cake = CAKE(3, random_state=0).fit(X)
     few, enough = (ask(cake, m) for m in (40, 100))
-    more = decide(cake, few.answered(right=np.ones(40))).more
-    assert decide(cake, enough.answered(right=np.ones(100))).guaranteed
+    more = decide(cake, few.answered(right=np.ones(40)), risk=0.05).more
+    assert decide(cake, enough.answered(right=np.ones(100)), risk=0.05).guaranteed
     assert 0 < more <= 60
 
 

@@ -108,7 +108,7 @@ def decide(
     adata: Any,
     *,
     answers_in: str = "cake_answer",
-    risk: float = 0.05,
+    risk: float = 0.1,
     delta: float = 0.05,
     use_rep: str = "X_pca",
     key_added: str = "cake",

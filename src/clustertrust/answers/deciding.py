@@ -138,7 +138,7 @@ class Decision:
 
 
 def decide(
-    cake: Any, answers: Answers, *, risk: float = 0.05, delta: float = 0.05, X: Any = None
+    cake: Any, answers: Answers, *, risk: float = 0.1, delta: float = 0.05, X: Any = None
 ) -> Decision:
     """Find which points can be kept with an error of at most `risk`.
 

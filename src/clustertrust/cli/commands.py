@@ -129,7 +129,7 @@ COMMANDS: dict[str, click.Command] = {
         "clustertrust.cli.answering:decide_rows",
         short_help="Find which rows can be kept, by a person's answers.",
         epilog="""\b
-        clustertrust decide scores.csv questions.csv --risk 0.05 --out kept.csv
+        clustertrust decide scores.csv questions.csv --risk 0.1 --out kept.csv
         clustertrust decide scores.csv questions.csv more.csv --report learned.html""",
     ),
 }

@@ -73,7 +73,7 @@ class AskRequest(TableRequest):
     data: str = argument(INPUT)
     scores: str = argument(STORED)
     n: int = count(
-        "Number of questions. A risk of 0.05 needs about 120, 0.1 about 60.",
+        "Number of questions. A risk of 0.1 needs about 60, 0.05 about 120.",
         "--n",
         "-n",
         default=60,
@@ -111,7 +111,7 @@ class DecideRequest(TableRequest):
     scores: str = argument(STORED)
     answers: tuple[str, ...] = argument(STORED, nargs=-1, required=True)
     risk: float = option(
-        "Largest share of wrong rows among those kept.", type=SHARE, default=0.05, metavar="P"
+        "Largest share of wrong rows among those kept.", type=SHARE, default=0.1, metavar="P"
     )
     confidence: float = option(
         "Probability that this holds.", type=SHARE, default=0.95, metavar="P"
