@@ -1,6 +1,7 @@
 """Audits of one given labelling, against slow plain versions that share no code with ours."""
 
 import itertools
+import weakref
 from dataclasses import fields, replace
 
 import numpy as np
@@ -28,7 +29,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import clustertrust
 from clustertrust import Audit, Confidence, audit
-from clustertrust.auditing import VERDICTS, pairs
+from clustertrust.auditing import VERDICTS, default_classifiers, labelling, pairs
 from clustertrust.auditing.classifying import cross_validate, folds_of
 from clustertrust.auditing.cuts import two_means
 from clustertrust.auditing.default_classifiers import DEFAULTS, TREES, Round, Straight, Trees
@@ -44,6 +45,7 @@ from clustertrust.auditing.lines import (
 )
 from clustertrust.auditing.perturbing import EVERY, PROPAGATED
 from clustertrust.auditing.propagating import Neighbourhood, nearest_labelled, propagate
+from clustertrust.auditing.spellings import misspellings
 from clustertrust.auditing.verdicts import (
     Borders,
     Sample,
@@ -685,6 +687,41 @@ def test_spellings_of_one_label_are_named():
         audit(BLOBS, labels, n_runs=4, random_state=0)
 
 
+def test_rare_labels_with_a_typing_error_are_named():
+    labels = np.array(["kettle", "toaster", "Desk lamp", "type A"], dtype=object)[TRUE]
+    labels[np.flatnonzero(TRUE == 0)[:2]] = "kettel"
+    labels[np.flatnonzero(TRUE == 3)[:1]] = "type B"
+    message = (
+        r"may be misspellings of others are different clusters: "
+        r"'kettle' \(58 points\) and 'kettel' \(2 points\)\. If they mean the same"
+    )
+    with pytest.warns(UserWarning, match=message):
+        audit(BLOBS, labels, n_runs=4, random_state=0)
+
+
+@pytest.mark.parametrize(
+    ("rare", "common", "is_error"),
+    [
+        ("kettel", "kettle", True),
+        ("ketle", "kettle", True),
+        ("kettlle", "kettle", True),
+        ("kattle", "kettle", True),
+        ("desk lanterm", "desk lantern", True),
+        ("ettlek", "kettle", False),
+        ("kattla", "kettle", False),
+        ("lettke", "kettle", False),
+        ("cat", "car", False),
+        ("type a", "type b", False),
+        ("model1", "model2", False),
+        ("desk", "desk lamp", False),
+    ],
+)
+def test_typing_errors_are_one_letter_of_a_word(rare, common, is_error):
+    expected = [(rare, common)] if is_error else []
+    assert misspellings({rare: 2, common: 20, "toaster": 50}) == expected
+    assert misspellings({rare: 3, common: 20}) == []
+
+
 # What an audit says of clusters
 
 
@@ -961,6 +998,22 @@ def test_depth_of_a_cut_and_of_two_clouds():
     assert depth(both, ~is_a) == 1
 
 
+def test_a_cluster_that_one_classifier_recognises_is_not_dissolved(monkeypatch):
+    rng = np.random.default_rng(1)
+    labels = np.where(rng.random(300) < 0.13, 9, TRUE)
+    blind = rng.dirichlet(np.ones(5), 300)
+
+    def told(sighted):
+        answers = [blind, sighted, sighted]
+        monkeypatch.setattr(labelling, "cross_validate", lambda *asked: answers)
+        found = audit(BLOBS, labels, n_runs=20, random_state=0)
+        return {one.cluster: one.verdict for one in found.verdicts}[9]
+
+    assert told(blind) == "dissolved"
+    by_name = {name: code for code, name in enumerate(pd.unique(labels))}
+    assert told(0.8 * np.eye(5)[[by_name[label] for label in labels]] + 0.04) == "unclear"
+
+
 def test_a_recognised_cluster_is_not_ranked_by_chance():
     rng = np.random.default_rng(0)
     labels = rng.integers(-1, 4, 400)
@@ -1059,6 +1112,17 @@ def test_a_piece_that_others_absorb_is_merged_with_them():
     assert (told[9].verdict, told[9].other) == ("merged", 2)
     # The splinter does not hide what there is to say of the whole.
     assert told[2].verdict == "kept together"
+
+
+@pytest.mark.parametrize("columns", [2, 6])
+def test_a_cluster_too_small_to_be_told_apart_is_not_merged(columns):
+    rng = np.random.default_rng(0)
+    Z, labels = rng.normal(size=(243, columns)), np.repeat([0, 1, 2], [120, 120, 3])
+    Z[labels == 1, 0] += 20
+    Z[labels == 2] = [2, 2] + [0] * (columns - 2)  # beside the first; each run draws one or two
+    found = audit(Z, labels, n_runs=20, random_state=0)
+    assert (found.outcomes[:, 2] != 2).all()
+    assert [one.verdict for one in found.verdicts] == ["kept together"] * 2 + ["unclear"]
 
 
 @pytest.mark.parametrize(("k", "n"), [(3, 5), (7, 10), (30, 30)])
@@ -1191,6 +1255,21 @@ def test_trees_are_those_of_the_forest():
     ours = Trees(7).fit(X[::2], y[::2]).predict_proba(X[1::2])
     theirs = ExtraTreesClassifier(TREES, random_state=7).fit(X[::2], y[::2])
     assert_array_equal(ours, theirs.predict_proba(X[1::2]))
+
+
+def test_grown_trees_are_not_kept(monkeypatch):
+    alive, most = weakref.WeakSet(), []
+
+    class Watched(default_classifiers.ExtraTreeClassifier):
+        def fit(self, X, y):
+            alive.add(self)
+            most.append(len(alive))
+            return super().fit(X, y)
+
+    monkeypatch.setattr(default_classifiers, "ExtraTreeClassifier", Watched)
+    Trees(0).fit(BLOBS, TRUE).predict_proba(BLOBS)
+    assert len(most) == TREES
+    assert max(most) <= 2
 
 
 def test_the_summary_says_where_no_given_cluster_holds_together():

@@ -101,6 +101,10 @@ def test_nothing_is_core_in_noise_and_the_verdict_comes_first():
     assert cake.explain(0).reason != "core"
     assert "; nothing is core, since data without clusters reach" in str(cake.explain(0))
     assert "\nBy reason (nothing is core, since data without clusters reach" in cake.summary()
+    assert "up to 1" not in cake.summary()  # the share that is not kept
+    flat = CAKE(4, random_state=0).fit(np.random.default_rng(0).uniform(size=(400, 2)))
+    fringe = flat.explain(int(np.flatnonzero(flat.to_frame()["reason"] == "fringe")[0]))
+    assert str(fringe).endswith("and it lies inside its cluster, but nothing is core.")
     # what was asked for stands
     assert (cake.to_frame(threshold=0)["reason"] == "core").mean() > 0.9
 
@@ -151,6 +155,34 @@ def test_the_verdict_goes_by_the_share_above_chance(share, said):
     assert at.threshold == (1.0 if share <= 0.1 else 0.5)
     assert cut(scores, 0.3, chance=0.5).threshold == 0.3
     assert cut(scores, 0.3, chance=0.5).verdict == at.verdict
+
+
+def test_a_rare_cluster_is_structure():
+    """A tight cluster of 40 in 600 points of noise, which chance keeps: 6 % of all."""
+    rng = np.random.default_rng(0)
+    rare = rng.normal([6, 0, 0, 0], 0.3, size=(40, 4))
+    cake = CAKE(8, random_state=0).fit(np.vstack([rng.normal(size=(600, 4)), rare]))
+    found = cake.confidence_.cut()
+    assert (found.structure, found.clusters, found.threshold) == ("weak", 1, found.chance)
+    assert found.share < NO_STRUCTURE
+    said = f"Weak structure: {found.share:.0%} of the rows score above chance ({found.chance:g}), "
+    assert cake.summary().startswith(said + "but in 1 cluster most do.")
+    assert set(cake.to_frame()["reason"][-40:]) == {"core"}
+
+
+@pytest.mark.parametrize(
+    ("size", "kept", "clusters"), [(10, 6, 1), (10, 5, 0), (9, 9, 0), (20, 20, 1)]
+)
+def test_a_rare_cluster_has_ten_rows_most_of_them_above_chance(size, kept, clusters):
+    scores, labels = np.full(300, 0.2), np.repeat([1, -1, 0], [200, 100 - size, size])
+    scores[-kept:] = scores[200:210] = 0.8
+    at = cut(scores, chance=0.5, labels=labels)
+    assert at.clusters == clusters
+    assert at.structure == ("weak" if clusters else "none")
+    assert at.threshold == (0.5 if clusters else 1.0)
+    assert cut(scores, 0.3, 0.5, labels).verdict == at.verdict
+    both = cut(scores, chance=0.5, labels=np.where(labels == -1, 2, labels))
+    assert both.clusters == clusters
 
 
 def test_it_is_computed_once_and_not_by_the_fit(asked):
@@ -208,7 +240,7 @@ def test_many_points_and_a_checkpoint_cost_no_more(asked, tmp_path):
     ("options", "runs", "draws", "opinions"),
     [
         ({"clusterer": "gmm"}, 4, 2, None),
-        ({"fusion": "combined"}, 10, 1, 1),
+        ({"fusion": "combined"}, 10, 1, 2),
         ({"fusion": Combined(n_runs=1), "clusterer": ["gmm", "kmeans"]}, 4, 1, 1),
     ],
 )

@@ -489,6 +489,18 @@ def test_summary_takes_each_mean_over_what_is_known():
     assert tally.summary().clusters.loc[0].round(6).tolist() == [2, 0.2, 0.4, 0.3, 0.5]
 
 
+@pytest.mark.parametrize("memory", [["--memory", "1"], []])
+def test_clusters_that_the_consensus_leaves_empty_are_named(tmp_path, memory):
+    """A few points far out, which runs join to different clusters, or make a cluster of."""
+    X = make_blobs(9990, 4, centers=3, cluster_std=1, random_state=0)[0]
+    X = np.vstack([X, np.random.default_rng(0).uniform(-60, 60, size=(10, 4))])
+    pd.DataFrame(X, columns=list("abcd")).to_csv(tmp_path / "x.csv", index=False)
+    typed = ["-k", "4", "--runs", "8", "--geometry", "rms", "--scale", "none", *memory]
+    done = run("score", tmp_path / "x.csv", *typed)
+    assert "Note: Cluster 3 has no point: some runs found such a cluster" in done.stdout
+    assert (" passes over " in done.stdout) == bool(memory)
+
+
 def test_runs_of_several_k_are_told_as_in_memory(table):
     done = run("score", table / "x.csv", *OPTIONS, "-k", "2:4", "--agreement", "jaccard")
     assert ", 4 runs of 2 to 3 clusters, rms silhouettes; " in done.stdout

@@ -8,7 +8,7 @@ import pytest
 from sklearn.datasets import load_iris, make_blobs
 
 from clustertrust import CAKE, audit, confidence
-from clustertrust.notes import ALIKE, note_on_runs, notes_on
+from clustertrust.notes import ALIKE, note_on_lost_clusters, note_on_runs, notes_on
 from clustertrust.reasons import REASONS, Cut
 from clustertrust.report import build_report
 from clustertrust.summary import Tally, summary_of
@@ -166,3 +166,18 @@ def test_clusters_of_one_point_are_named_in_memory_and_in_blocks():
     table["label"] = np.arange(30)
     (note,) = summary_of(table, at=Cut(0.45, "given")).notes
     assert str(note) == "30 of 30 clusters have a single point; try fewer clusters."
+
+
+def test_clusters_that_the_consensus_leaves_empty_are_named():
+    """Each run has another point of its own in cluster 2."""
+    X = make_blobs(30, centers=[[0, 0], [9, 9]], random_state=0)[0]
+    runs = [np.where(np.arange(30) == r, 2, X[:, 0] > 4.5) for r in range(5)]
+    found = confidence(X, runs)
+    assert found.n_clusters == 2
+    said = "Note: Cluster 2 has no point: some runs found such a cluster, but most put its points "
+    assert said in found.summary()
+    names = [["a", "b", "c"][label] for label in runs[0]]
+    assert " no point: " not in confidence(X, [names, names]).summary()
+    assert list(note_on_lost_clusters(["a", "b"], ["a", "b", None])) == []
+    (note,) = note_on_lost_clusters(range(9), [8])
+    assert str(note).startswith("Clusters 0, 1, 2, 3, 4, … have no point: ")

@@ -446,6 +446,22 @@ def test_bad_data():
         null_reference(np.where(BLOBS > 5, np.nan, BLOBS), 3)
 
 
+def test_the_verdict_names_a_rare_cluster():
+    """A tight cluster of 40 in 600 points of noise."""
+    rng = np.random.default_rng(0)
+    rare = rng.normal([6, 0, 0, 0], 0.3, size=(40, 4))
+    X = np.vstack([rng.normal(size=(600, 4)), rare])
+    null = null_reference(X, 8, n_runs=3, random_state=0, n_surrogates=19)
+    assert not null.structured
+    (found,) = null.clusters().query("structured").index
+    assert found == null.confidence.labels[-1]
+    said = f"But cluster {found} scores higher than the best cluster of such a cloud. The others "
+    assert said in null.verdict()
+    assert f"{said}may be pieces of one cloud." in null.summary()
+    noise = null_reference(X[:600], 3, n_runs=3, random_state=0, n_surrogates=19)
+    assert noise.verdict().endswith(" The clusters may be pieces of one cloud.")
+
+
 def test_a_summary_quotes_other_tests_and_where_they_disagree():
     cake = CAKE(3, n_runs=5, random_state=0).fit(BLOBS)
     null = null_reference(BLOBS, 3, n_runs=5, random_state=0, n_surrogates=19)
@@ -456,6 +472,8 @@ def test_a_summary_quotes_other_tests_and_where_they_disagree():
     # The data are the same, but a stricter level finds nothing.
     doubtful = replace(null, level=0.01)
     assert "\n  They disagree: " in cake.summary(tests=[doubtful])
+    twice = cake.summary(tests=[doubtful, replace(doubtful, level=0.001)])
+    assert twice.count("  They disagree: ") == twice.count("  They disagree, as above.") == 1
     with pytest.raises(ValueError, match="tests=3 has no verdict; give results of null_reference"):
         cake.summary(tests=[3])
     with pytest.raises(TypeError, match="must be a list of results of null_reference or choose_k"):

@@ -1,6 +1,7 @@
 """What a page says first: verdict, next steps, columns, suspected labels, names and rows to look at."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.cluster import KMeans
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, make_blobs
 from unpacking import unpack
 
 from clustertrust import CAKE, audit, choose_k, confidence
@@ -22,7 +23,7 @@ from clustertrust.reasons import NO_STRUCTURE, WEAK_STRUCTURE, Cut, cut
 from clustertrust.report import build_report, details, write_report
 from clustertrust.report.cards import category_bars, number_bars
 from clustertrust.report.examples import center_distances
-from clustertrust.report.opening import above_chance, next_steps, structure
+from clustertrust.report.opening import above_chance, next_steps
 from clustertrust.report.profiles import moments_of
 from clustertrust.tables import TablePreparer
 
@@ -90,6 +91,7 @@ def test_steps_name_what_is_wrong():
     assert "choose-k" in none[1][1]
     looked_at = steps(0.6, rows=[0, 2])
     assert looked_at[0] == ("suspects", "Look at the 2 rows whose label looks wrong.")
+    assert looked_at[1][1] == "Cluster b holds one row: check whether its name is misspelt."
     both = steps(0.6, doubtful=["a", "b"])[0]
     assert both == ("suspects", "Read the verdicts on a and b: they may not be separate clusters.")
 
@@ -228,14 +230,14 @@ def test_texts_of_a_wide_table_are_kept(visit, tmp_path):
 )
 def test_where_the_data_are_clear_some_cluster_is(scores, codes, chance):
     scores[codes < 0] = np.nan
-    at = cut(scores, None, chance)
+    at = cut(scores, None, chance, codes)
     shares = above_chance(at, scores, codes, 4)
     assert_allclose(
         shares,
         [np.mean(scores[codes == j] > chance) if (codes == j).any() else 0 for j in range(4)],
         atol=1e-6,
     )
-    least = {"none": -1, "weak": NO_STRUCTURE, "clear": WEAK_STRUCTURE}[structure(at)]
+    least = {"none": -1, "weak": NO_STRUCTURE, "clear": WEAK_STRUCTURE}[at.structure]
     assert max(shares) > least
     assert above_chance(cut(scores), scores, codes, 4) is None
 
@@ -256,6 +258,34 @@ def test_words_for_clusters_agree_with_the_verdict(visit, tmp_path, kept, said, 
     assert page.locator("#verdict").inner_text().startswith(said)
     assert page.locator("#soundness dt").all_inner_texts() == kinds or not kinds
     assert page.locator("#soundness").is_visible() == bool(kinds)
+
+
+def test_clusters_without_a_row_are_not_counted(visit, tmp_path):
+    """Each run has another row of its own in the third cluster."""
+    X = make_blobs(30, centers=[[0, 0], [9, 9]], random_state=0)[0]
+    runs = [np.where(np.arange(30) == r, 2, X[:, 0] > 4.5) for r in range(5)]
+    confidence(X, runs).report(tmp_path / "page.html", X)
+    page = visit(tmp_path / "page.html")
+    assert " · 2 clusters · " in page.locator("#facts").inner_text()
+    page.locator(".settings summary").click()
+    assert "clusters without a point\n2\n" in page.locator("#settings").inner_text()
+
+
+def test_a_rare_cluster_is_named_below_the_verdict(visit, tmp_path):
+    score = np.r_[np.full(40, 0.9), np.full(600, 0.1)]
+    frame = pd.DataFrame(
+        {"label": np.r_[np.zeros(40, int), np.repeat([1, 2], 300)], "score": score}
+    )
+    write_report(tmp_path / "page.html", frame, np.arange(1280.0).reshape(640, 2), chance=0.4)
+    page = visit(tmp_path / "page.html")
+    verdict = page.locator("#verdict").inner_text()
+    assert verdict.endswith(" 6% of the rows score above chance (0.4), but in 1 cluster most do.")
+    assert page.locator("#soundness dd").first.inner_text().startswith("0")
+    assert page.locator("#soundness dt").first.inner_text() == "Clear clusters"
+    page.get_by_text("How to read this page").click()
+    assert "at least 10 points, most of them above chance, is weak" in page.locator(
+        "main"
+    ).inner_text().replace("\n", " ")
 
 
 def test_clusters_of_one_row_are_told_apart(visit, tmp_path):
@@ -282,6 +312,17 @@ def test_a_page_without_columns_says_nothing_of_them(visit, tmp_path):
     assert card.locator("h2").inner_text() == "Reasons"
     assert card.locator(".hint").first.inner_text().startswith("Wide bars: all points;")
     assert page.locator("#verdict").inner_text().startswith("Not tested for structure: ")
+
+
+def test_the_page_of_choose_k_counts_a_single_point(tmp_path):
+    X = load_iris().data
+    profile = choose_k(X, range(2, 4), CAKE(n_runs=3, random_state=0), null=None)
+    labels = {k: KMeans(k, n_init=1, random_state=0).fit(X).labels_ for k in (2, 3)}
+    sizes = np.array([1, 2])
+    replace(profile, weakest_points=sizes).report(tmp_path / "k.html", view=X[:, :2], labels=labels)
+    page = (tmp_path / "k.html").read_text(encoding="utf-8")
+    assert "(1 point)" in page
+    assert "(2 points)" in page
 
 
 def test_the_page_of_choose_k(visit, tmp_path):
@@ -460,20 +501,45 @@ def test_an_audit_begins_with_suspected_labels(visit, tmp_path):
     iris = load_iris(as_frame=True)
     labels = np.take(iris.target_names, iris.target)
     labels[[3, 60]] = ["virginica", "setosa"]
+    labels = pd.Series(labels, dtype=object)
+    labels[100] = None
     found = audit(iris.data, labels, n_runs=10, random_state=0)
-    own = iris.data.assign(species=labels)
+    own = iris.data.assign(species=labels, photo=PIXEL)
     found.report(tmp_path / "audit.html", iris.data, original=own)
     page = visit(tmp_path / "audit.html")
     suspects = page.locator("#suspects tbody tr").all()
     assert len(suspects) == found.issues.sum()
+    assert page.title() == "Which of these labels can be trusted?"
+    assert page.locator("#suspects img").count() == len(suspects)
     rows = {cells[0]: cells[1:3] for cells in (row.inner_text().split("\t") for row in suspects)}
     assert rows["3"] == ["virginica", "setosa"]
     assert rows["60"] == ["setosa", "versicolor"]
     n = found.issues.sum()
-    assert page.locator("#verdict").inner_text() == f"{n} of 150 labels look wrong."
+    assert page.locator("#verdict").inner_text() == f"{n} of 149 labels look wrong."
     assert str(found.wrong_labels) in page.locator("#suspects-said").inner_text()
     said = page.locator("#verdicts").inner_text().lower()
     assert all(str(verdict) in said for verdict in found.verdicts)
+    # What the page explains is an audit.
+    page.locator("summary", has_text="How to read").click()
+    reading = page.locator("details.card").first.inner_text()
+    assert "The labels were given" in reading
+    assert "clustered many times" not in reading
+    titles = page.locator("#points th").all_inner_texts()
+    dropped = page.locator("#points tbody tr", has_text="setosa").first.locator("td")
+    cells = dict(
+        zip([title.split()[0] for title in titles], dropped.all_inner_texts(), strict=True)
+    )
+    assert (cells["Point"], cells["Cluster"], cells["Suggested"]) == ("3", "virginica", "setosa")
+    dropped.first.locator("button").click()
+    settle(page)
+    panel = page.locator("#point").inner_text()
+    assert "setosa is suggested instead." in panel
+    assert "clearly belong" not in page.locator("body").inner_text()
+    assert "Its spread" not in panel
+    page.keyboard.press("Escape")
+    page.locator("#show").select_option("unscored")
+    assert "virginica" in page.locator("#points tbody").inner_text()  # suggested
+    assert "it has no label" in page.locator("#reasons").inner_text()
     saved = download(page, "#suspects-download").set_index("id")
     assert saved["suggested"].to_dict() == {int(i): suggested for i, (_, suggested) in rows.items()}
     assert saved["issue"].all()

@@ -395,6 +395,11 @@ def test_a_model_of_frames_keeps_names_and_index(tmp_path):
         assert back.to_frame().equals(cake.to_frame())
         assert back.feature_names_in_.tolist() == list("abcd")
         assert_array_equal(back.predict(data), cake.labels_)
+    named = CAKE(3, n_runs=3, random_state=0).fit(frame.rename_axis("flower"))
+    named.save(tmp_path / "model")
+    back = CAKE.load(tmp_path / "model")
+    assert back.to_frame().index.name == "flower"
+    assert back.summary() == named.summary()
 
 
 @pytest.mark.parametrize(

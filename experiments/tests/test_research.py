@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from experiments.research import heldout
 from experiments.research.answers import run as answers
-from experiments.research.audit import equal_flags, further, mixes, votes
+from experiments.research.audit import equal_flags, further, limits, mixes, votes
 from experiments.research.audit import run as audit
 from experiments.research.chance import hull
 from experiments.research.heldout import Set
@@ -190,6 +190,26 @@ def test_the_limit_of_flags_holds_in_the_mean_of_sets():
     limit = equal_flags.limit_at(0.05, clean)
     shares = [np.mean([(scores < at).mean() for scores in clean]) for at in (limit, limit + 0.01)]
     assert shares[0] <= 0.05 < shares[1]
+
+
+@pytest.mark.parametrize("by_class", [False, True])
+def test_em_finds_how_many_labels_are_wrong(by_class):
+    rng = np.random.default_rng(0)
+    true, planted = rng.integers(0, 3, 900), rng.random(900) < 0.1
+    evidence = np.full((900, 3), 0.05)
+    evidence[np.arange(900), true] = 0.9
+    given = np.where(planted, (true + 1) % 3, true)
+    wrong, share = limits.mistaken(evidence, given, by_class=by_class)
+    assert share == pytest.approx(planted.mean(), abs=0.01)
+    assert wrong[planted].min() > 0.5 > wrong[~planted].max()
+
+
+def test_a_dear_flag_of_a_clean_label_buys_fewer_errors():
+    lead, planted = np.array([0.9, 0.5, 0.1, -1.0]), np.array([True, True, False, False])
+    clean = np.array([0.3, -1.0, -1.0, -1.0])
+    of_set = [(clean, np.zeros(4, dtype=bool)), (np.where(planted, lead - 0.3, lead), planted)]
+    assert limits._best(of_set, price=1.0) == (0.25, 1.0)
+    assert limits._best(of_set, price=3.0) == (0.0, 0.5)
 
 
 @pytest.mark.parametrize("name", further.DRAWN)

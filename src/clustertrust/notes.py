@@ -113,6 +113,21 @@ def note_on_single_points(sizes: pd.Series) -> tuple[Message, ...]:
     return (Message(text),)
 
 
+def note_on_lost_clusters(names: Iterable[Any], present: Iterable[Any]) -> tuple[Message, ...]:
+    """Return a note on clusters of the reference run in which the consensus has no point."""
+    there = set(present)
+    lost = [name for name in names if name not in there]
+    if not lost:
+        return ()
+    shown = ", ".join(map(str, lost[:5])) + ", …" * (len(lost) > 5)
+    which = f"Cluster {shown} has" if len(lost) == 1 else f"Clusters {shown} have"
+    text = (
+        f"{literal(which)} no point: some runs found such a cluster, but most put its points "
+        "elsewhere. They may be outliers, or another number of clusters may suit the data better."
+    )
+    return (Message(text),)
+
+
 def note_on_runs(alike: int, judged: int, alone: bool = True) -> tuple[Message, ...]:
     """Return a note if nearly all points have stability 1 and nothing but geometry adds to it."""
     if judged == 0 or alike < ALIKE * judged:

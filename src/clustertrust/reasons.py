@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +29,9 @@ THRESHOLD = 0.5
 # Up to this share of rows above chance there is no structure, and weak structure up to the next. In
 # data without clusters it is 5 % on average, and seldom more than 10 %.
 NO_STRUCTURE, WEAK_STRUCTURE = 0.1, 0.3
+# A rare cluster is structure too: one of so many rows of which more than this share score above
+# chance. In data without clusters there is one in less than 1 % of the draws.
+RARE_ROWS, RARE_SHARE = 10, 0.5
 # From this stability on, the runs count as agreeing. It is the c of a point whose votes two
 # clusters share 9 to 1 (0.9² + 0.1² = 0.82), rounded down; a point with equal shares has 0.5.
 STABLE = 0.8
@@ -70,6 +73,11 @@ UNTESTED = (
 )
 MEDIAN = " Here core means a score above half of the median, which most points of any data reach."
 
+# The same of given labels, many of which are surely wrong.
+OF_GIVEN = SENTENCES | {
+    "boundary": "another label fits it about as well as its own, or better.",
+    "unassigned": "it has no label, or no run assigns it.",
+}
 # Of a boundary where the runs agree: their votes do not divide it, distances do.
 NEAR = "the runs agree on it, but another cluster lies about as near to it as its own."
 
@@ -156,27 +164,41 @@ class Cut:
     rule : "given"; "chance": what data without clusters rarely exceed; "median": half of it
     chance : what data without clusters rarely exceed; None if that is not known
     share : share of all rows that score above chance, likewise
+    clusters : how many clusters have at least `RARE_ROWS` rows, most of them above chance
     """
 
     threshold: float
     rule: str
     chance: float | None = None
     share: float | None = None
+    clusters: int = 0
+
+    @property
+    def structure(self) -> str:
+        """Return "none", "weak", "clear", or "unknown" if chance is not known."""
+        if self.share is None:
+            return "unknown"
+        if self.share > WEAK_STRUCTURE:
+            return "clear"
+        return "weak" if self.share > NO_STRUCTURE or self.clusters else "none"
 
     @property
     def verdict(self) -> Message | None:
         """Whether there is structure, as a sentence; None if chance is not known."""
         if self.chance is None or self.share is None:
             return None
-        if self.share <= NO_STRUCTURE:
+        if self.structure == "none":
             return Message(
                 "No structure: scores are no higher than in data without clusters; try {choose_k}, "
                 "or another clusterer."
             )
-        kind = "Weak" if self.share <= WEAK_STRUCTURE else "Clear"
         share = "over 99%" if 0.995 <= self.share < 1 else f"{self.share:.0%}"
+        rare = ""
+        if self.share <= NO_STRUCTURE:
+            rare = f", but in {self.clusters} cluster{'s' * (self.clusters > 1)} most do"
         return Message(
-            f"{kind} structure: {share} of the rows score above chance ({self.chance:g})."
+            f"{self.structure.capitalize()} structure: {share} of the rows score above chance "
+            f"({self.chance:g}){rare}."
         )
 
     @property
@@ -205,21 +227,34 @@ class Cut:
         return f", since data without clusters reach {self.chance:g} too"
 
 
-def cut(scores: Any, threshold: float | None = None, chance: float | None = None) -> Cut:
+def cut(
+    scores: Any, threshold: float | None = None, chance: float | None = None, labels: Any = None
+) -> Cut:
     """Return where scores are cut: at a threshold that was given, at chance, else by the median.
 
     Tables, explanations, pages and the command all take it from here, so that a point that is core
-    in one of them is core in all. Where there is no structure, no point is core.
+    in one of them is core in all. Where there is no structure, no point is core. `labels` are codes
+    of clusters, negative: none; with them a rare cluster is seen.
     """
-    share = None
-    if chance is not None:
-        kept = above(scores, chance)
-        share = float(kept.mean()) if kept.size else 0.0
+    if chance is None:
+        given = threshold is not None
+        at = check_threshold(threshold) if given else first_threshold(scores)
+        return Cut(at, "given" if given else "median")
+    kept = above(scores, chance)
+    share = float(kept.mean()) if kept.size else 0.0
+    clusters = 0 if labels is None else _count_above(np.asarray(labels), kept)
+    found = Cut(chance, "chance", chance, share, clusters)
     if threshold is not None:
-        return Cut(check_threshold(threshold), "given", chance, share)
-    if chance is None or share is None:
-        return Cut(first_threshold(scores), "median")
-    return Cut(chance if share > NO_STRUCTURE else 1.0, "chance", chance, share)
+        return replace(found, threshold=check_threshold(threshold), rule="given")
+    return replace(found, threshold=1.0) if found.structure == "none" else found
+
+
+def _count_above(labels: Ints, kept: Bools) -> int:
+    """Return how many clusters have at least `RARE_ROWS` rows, most of which are kept."""
+    has_one = labels >= 0
+    sizes = np.bincount(labels[has_one])
+    counts = np.bincount(labels[has_one & kept], minlength=len(sizes))
+    return int(((sizes >= RARE_ROWS) & (counts > RARE_SHARE * sizes)).sum())
 
 
 def lies_near(stability: Any, votes: Any) -> Any:

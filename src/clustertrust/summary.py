@@ -21,12 +21,13 @@ from clustertrust.ensemble.record import Ensemble
 from clustertrust.notes import (
     Judged,
     is_stable,
+    note_on_lost_clusters,
     note_on_noise,
     note_on_single_points,
     notes_on,
     notes_on_counts,
 )
-from clustertrust.reasons import NO_STRUCTURE, Cut, above, cut
+from clustertrust.reasons import Cut, above, cut
 
 if TYPE_CHECKING:
     from clustertrust.results import Confidence
@@ -89,11 +90,16 @@ class Summary:
                 headline,
                 *(f"Note: {note}" for note in self.notes),
                 f"Scores (0: ambiguous, 1: sure)\n{text(self.scores.to_frame().T)}",
-                f"By cluster\n{text(self.clusters)}",
+                f"By cluster\n{text(self._clusters_shown())}",
                 f"By reason ({self.cut.meaning})\n{counted}",
                 f"Most ambiguous points{counted_from}\n{text(self.ambiguous)}",
             ]
         )
+
+    def _clusters_shown(self) -> pd.DataFrame:
+        """Return the clusters without the share that is not kept if nothing is."""
+        nothing = self.cut.rule == "chance" and self.cut.structure == "none"
+        return self.clusters.iloc[:, :-1] if nothing else self.clusters
 
 
 def summary_of(
@@ -130,8 +136,15 @@ def summary_of_confidence(
     """Summarise a record of scores, for any kind of data."""
     at = confidence.cut(threshold)
     table = pd.DataFrame(confidence.to_columns(at.threshold), index=confidence.row_names())
-    notes = note_on_noise(confidence.ensemble.noise)
-    return summary_of(table, at=at, points=points, notes=notes)
+    return summary_of(table, at=at, points=points, notes=notes_of(confidence, table["label"]))
+
+
+def notes_of(confidence: Confidence, labels: Iterable[Any]) -> tuple[Message, ...]:
+    """Return notes on the clusters of a record whose points have these labels."""
+    return (
+        *note_on_noise(confidence.ensemble.noise),
+        *note_on_lost_clusters(confidence.label_names.tolist(), labels),
+    )
 
 
 def summarize(
@@ -155,7 +168,7 @@ def quote(at: Cut, tests: Iterable[Tested], n: int, k: int) -> tuple[str, ...]:
         raise ParameterTypeError(
             "tests", tests, "must be a list of results of null_reference or choose_k"
         )
-    lines = []
+    lines: list[str] = []
     for test in tests:
         rows = getattr(test, "n_rows", n)
         if not hasattr(test, "verdict") or not hasattr(test, "structured"):
@@ -169,7 +182,8 @@ def quote(at: Cut, tests: Iterable[Tested], n: int, k: int) -> tuple[str, ...]:
         kind = type(test).__name__
         source = getattr(test, "source", _NAMES.get(kind, kind))
         lines.append(f"{source}: {test.verdict()}")
-        lines += [f"  They disagree: {why}." for why in _differences(at, test, k)]
+        differences = [f"  They disagree: {why}." for why in _differences(at, test, k)]
+        lines += ["  They disagree, as above." if one in lines else one for one in differences]
     return tuple(lines)
 
 
@@ -181,7 +195,7 @@ def _differences(at: Cut, test: Tested, k: int) -> list[str]:
     """Return how a test contradicts the share of rows above chance, or the number of clusters."""
     differences = []
     if at.share is not None and test.structured is not None:
-        some = at.share > NO_STRUCTURE
+        some = at.structure != "none"
         if some and not test.structured:
             differences.append(
                 f"{at.share:.0%} of the rows score above chance, but data without clusters score "

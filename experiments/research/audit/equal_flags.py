@@ -7,6 +7,7 @@ all sets, chosen so that the given share of clean labels is flagged in the mean 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -52,7 +53,9 @@ def limit_at(share: float, clean: list[Floats]) -> float:
     return float(values[low])
 
 
-def measure(kept: Path) -> pd.DataFrame:
+def measure(
+    kept: Path, signals_of: Callable[[Held], dict[str, Floats]] = signals_of
+) -> pd.DataFrame:
     """Precision and recall of each signal at each share."""
     scores: dict[str, list[Floats]] = {}
     wrong = []

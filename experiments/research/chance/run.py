@@ -2,7 +2,7 @@
 
 Draws of noise of 500 points, clustered with k = 2, 3 and 5, and the sets of `development.py` with k the number of
 classes: the share kept by half of the median, the share above chance, and what is right among both; and clusters by the
-share above chance, which pages call clear or weak by it. k-means with 20 runs, and mixtures. Then noise of fewer points.
+share above chance, which pages call clear or weak by it. k-means with 20 runs, and mixtures. Then noise of fewer points, and in more clusters.
 
 `python -m experiments.research.chance.run` is a trial, `--full` has 12 draws of each kind and k, and writes the tables.
 """
@@ -32,8 +32,8 @@ from experiments.research import command, folder
 from experiments.research.development import sets
 
 N, KS = 500, (2, 3, 5)
-# Points of small noise, with k = 2 and 3, of kinds for which a level is claimed
-FEW, FEW_KS, FEW_SETTINGS = (10, 30, 100), (2, 3), ("harmonic", "combined")
+# Noise of fewer points, and in more clusters, of kinds for which a level is claimed: k by number of points
+FEW, FEW_SETTINGS = {10: (2, 3), 30: (2, 3), 100: (2, 3), N: (10, 20)}, ("harmonic", "combined")
 # By name in the tables
 SETTINGS: dict[str, dict[str, str]] = {
     "harmonic": {},
@@ -82,6 +82,7 @@ NOISE: dict[str, Callable[[Generator, int], NDArray]] = {
 # Those for which a level is claimed; skewed and bent shapes, and answers that are cut off at the ends of a scale
 # together, are a known weakness.
 CLAIMED = ("ball", "box", "gaussian", "correlated", "t3", "likert")
+VERDICTS = ["at most 10 % of the points", "called “no structure”", "called “clear”"]
 
 
 def measure(X: NDArray, k: int, fusion: str, seed: int, y: NDArray | None = None) -> dict[str, Any]:
@@ -98,6 +99,7 @@ def measure(X: NDArray, k: int, fusion: str, seed: int, y: NDArray | None = None
         "default": cake.scores_ > cut.threshold,
     }
     found: dict[str, Any] = {"fusion": fusion, "k": k, "chance": cut.chance}
+    found["structure"] = cut.structure
     found |= {f"kept_{rule}": kept.mean() for rule, kept in rules.items()}
     kinds = kinds_of_clusters(cake.labels_, rules["chance"])
     found |= {f"{kind}_clusters": len(labels) for kind, labels in kinds.items()}
@@ -135,7 +137,7 @@ def noise_row(kind: str, k: int, draw: int, fusion: str, n: int = N) -> dict[str
 
 
 def few_row(n: int, kind: str, k: int, draw: int, fusion: str) -> dict[str, Any]:
-    """One draw of noise of few points."""
+    """One draw of noise of few points, or of many clusters."""
     return {"n": n} | noise_row(kind, k, draw, fusion, n)
 
 
@@ -162,31 +164,33 @@ def table_of_noise(rows: pd.DataFrame) -> str:
             percent(some["kept_median"].mean()),
             percent(some["kept_chance"].mean()),
             percent((some["kept_chance"] <= NO_STRUCTURE).mean()),
-            percent((some["kept_chance"] > WEAK_STRUCTURE).mean()),
+            percent((some["structure"] == "none").mean()),
+            percent((some["structure"] == "clear").mean()),
         ]
         for fusion in rows["fusion"].unique()
         for kind, group in groups
         for some in [group[group["fusion"] == fusion]]
     ]
     head = ["fusion", "data without clusters", "draws", "kept by half of the median"]
-    return markdown([*head, "above chance", "called “no structure”", "called “clear”"], lines)
+    return markdown([*head, "above chance", *VERDICTS], lines)
 
 
 def table_of_few(rows: pd.DataFrame) -> str:
-    """The level of the cut on noise of few points."""
+    """The level of the cut on noise of few points, and of many clusters."""
     lines = [
         [
             str(fusion),
             str(n),
+            " and ".join(map(str, FEW[n])),
             str(len(some)),
             percent(some["kept_chance"].mean()),
             percent((some["kept_chance"] <= NO_STRUCTURE).mean()),
-            percent((some["kept_chance"] > WEAK_STRUCTURE).mean()),
+            percent((some["structure"] == "none").mean()),
+            percent((some["structure"] == "clear").mean()),
         ]
         for (fusion, n), some in rows.groupby(["fusion", "n"], sort=False)
     ]
-    head = ["fusion", "points", "draws", "above chance", "called “no structure”", "called “clear”"]
-    return markdown(head, lines)
+    return markdown(["fusion", "points", "k", "draws", "above chance", *VERDICTS], lines)
 
 
 def table_of_sets(rows: pd.DataFrame) -> str:
@@ -233,9 +237,9 @@ def main() -> None:
         (n, kind, k, d, f)
         for f in fusions
         if f in FEW_SETTINGS
-        for n in FEW
+        for n, ks in FEW.items()
         for kind in CLAIMED
-        for k in FEW_KS
+        for k in ks
         for d in range(draws)
     ]
     known = [(i, f) for f in fusions for i in range(len(sets()))]

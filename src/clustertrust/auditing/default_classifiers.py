@@ -38,8 +38,7 @@ class Trees:
 
     def __init__(self, state: int) -> None:
         rng = np.random.RandomState(state)  # as the forest draws its seeds
-        seeds = [rng.randint(np.iinfo(np.int32).max) for _ in range(TREES)]
-        self.trees = [ExtraTreeClassifier(max_features="sqrt", random_state=seed) for seed in seeds]
+        self.seeds = [rng.randint(np.iinfo(np.int32).max) for _ in range(TREES)]
 
     @staticmethod
     def most_rows(X: Any, k: int) -> int:
@@ -47,16 +46,16 @@ class Trees:
         return MOST_ROWS
 
     def fit(self, X: Any, y: Ints) -> Trees:
-        """Grow the trees."""
-        self.trees = [tree.fit(X, y) for tree in self.trees]
-        self.classes_ = self.trees[0].classes_
+        """Keep what the trees are grown on. Grown trees hold a number for each node and class."""
+        self.X, self.y, self.classes_ = X, y, np.unique(y)
         return self
 
     def predict_proba(self, X: Any) -> Floats:
-        """Return the mean of what the trees say."""
-        total = self.trees[0].predict_proba(X)
-        for tree in self.trees[1:]:
-            total += tree.predict_proba(X)
+        """Grow the trees, and return the mean of what they say."""
+        total = np.zeros((X.shape[0], len(self.classes_)))
+        for seed in self.seeds:
+            tree = ExtraTreeClassifier(max_features="sqrt", random_state=seed)
+            total += tree.fit(self.X, self.y).predict_proba(X)
         return np.asarray(total / TREES)
 
 

@@ -13,6 +13,7 @@ from clustertrust._types import Array, Ints
 from clustertrust._validation.arguments import warn_user
 from clustertrust._validation.frames import is_dask
 from clustertrust._validation.labels import read_label_vector
+from clustertrust.auditing.spellings import warn_of_spellings
 from clustertrust.ensemble.labels import in_order_of
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.notes import note_on_noise
@@ -24,8 +25,6 @@ FEWEST = 3
 MOST_CLUSTERS = 0.8
 # Clusters from which on labels may be names of rows, or measurements
 MANY = 20
-# Labels with several spellings that a warning names
-SHOWN = 3
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,7 @@ def read_labelling(X: Any, labels: Any) -> Labelling:
         why = note_on_noise(noise) or (Message("Missing values do not count as a cluster."),)
         raise InputError(why[0].after(problem))
     sizes = np.bincount(codes[codes >= 0], minlength=len(names)).tolist()
-    _warn_of_spellings(names, sizes)
+    warn_of_spellings(names.tolist(), sizes)
     few = sum(size < FEWEST for size in sizes)
     if len(names) > MOST_CLUSTERS * sum(sizes):
         raise InputError(
@@ -81,19 +80,3 @@ def read_labelling(X: Any, labels: Any) -> Labelling:
         count = f"{sum(noise.values())} of {len(codes)} points have no score: "
         warn_user(note_on_noise(noise)[0].after(count))
     return Labelling(codes, names, noise)
-
-
-def _warn_of_spellings(names: Array, sizes: list[int]) -> None:
-    """Warn of labels that differ only in spaces or capital letters."""
-    spellings: dict[str, list[str]] = {}
-    for name, size in zip(names.tolist(), sizes, strict=True):
-        if isinstance(name, str):
-            alike = spellings.setdefault(" ".join(name.split()).casefold(), [])
-            alike.append(f"{name!r} ({size} point{'' if size == 1 else 's'})")
-    several = [" and ".join(alike) for alike in spellings.values() if len(alike) > 1]
-    if several:
-        more = "" if len(several) <= SHOWN else f"; and {len(several) - SHOWN} more"
-        warn_user(
-            f"labels that differ only in spaces or capital letters are different clusters: "
-            f"{'; '.join(several[:SHOWN])}{more}. If they mean the same, write them alike."
-        )

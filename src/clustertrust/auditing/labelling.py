@@ -165,15 +165,16 @@ def audit(
         by_name = is_frame(X) and not isinstance(classifier, str) and not sparse.issparse(points)
         rows = X if by_name else points
         opinions = cross_validate(rows, codes, k, classifier, seeds[0], scoring.compute.n_jobs)
-    # The rules of verdicts were chosen with the trees alone, the first. Where no classifier votes,
+    scored = _score(points, labelling, runs, scoring, opinions)
+    # The rules for pairs were chosen with the trees alone, the first. Where no classifier votes,
     # the runs do, which have not seen the point's label either.
     first = opinions[0] if opinions else propagated.shares(codes, k)
     space = space_of(points, scoring)
     outcomes, partners = reconsider(space, labelling, propagated, first, seeds[0])
     return Audit(
-        **_score(points, labelling, runs, scoring, opinions),
+        **scored,
         classifier=name_of(classifier, pred_probs) if is_used else None,
-        recognised=recognised(first, codes),
+        recognised=recognised(scored["probabilities"] if opinions else first, codes),
         reference_run=0,
         n_runs=n_runs,
         agreement="given",

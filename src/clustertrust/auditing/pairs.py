@@ -18,6 +18,7 @@ from scipy import sparse
 from clustertrust._types import Floats, Ints
 from clustertrust.auditing.given import Labelling
 from clustertrust.auditing.lines import (
+    EXACT,
     Contrast,
     Products,
     contrast,
@@ -41,8 +42,8 @@ from clustertrust.distances.metrics import unit_rows
 from clustertrust.scoring.settings import Scoring
 
 # AUROC of probabilities from which on a classifier tells two clusters apart as well as two pieces
-# of one cloud. Real classes in two or three columns that touch reach 0.995.
-KNOWN = 0.995
+# of one cloud: as exactly as along a line. Classes in two or three columns that touch reach 0.9988.
+KNOWN = EXACT
 # Columns up to which neighbours see every valley themselves, also of a cut through an arc
 FEW_COLUMNS = 3
 # Clusters that each is compared with, those that most of its neighbours have
@@ -128,10 +129,13 @@ class _Pairs:
     def may_be_one(self, a: int, b: int) -> bool:
         """Return whether two that runs merge may be one: nothing tells them apart.
 
-        In a few columns runs see valleys themselves, and a classifier may tell them apart.
+        In a few columns runs see valleys themselves, and a classifier may tell them apart. Of so
+        few points that nothing could tell them apart, that is no evidence.
         """
         error = error_by_chance(len(self.members[a]), len(self.members[b]))
         chance = 0.5 + ABOVE_CHANCE * error
+        if chance >= 1:
+            return False
         auroc = self._known(a, b)
         if not self.space.is_wide:
             return not chance < auroc < KNOWN

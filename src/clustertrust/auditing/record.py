@@ -64,8 +64,8 @@ class Audit(Confidence):
         not seen the point; None where there was none
     classifier : what made them; None likewise
     classifier_weight : its weight in scores and suggestions; the runs have the rest
-    recognised : (k,) whether a classifier (of the default ones the trees; the runs where there is
-        none) sees more in each cluster than chance, so that it is not dissolved; None: not known
+    recognised : (k,) whether the classifiers (the runs where there is none) see more in each
+        cluster than chance, so that it is not dissolved; None: not known
     """
 
     outcomes: Annotated[Ints, "i V k"]

@@ -40,7 +40,7 @@ from clustertrust.model_files import ModelFile, about_columns, save_model
 from clustertrust.scoring.settings import Settings
 from clustertrust.streaming.passes import BlockReader, SampledRows, reader_of
 from clustertrust.streaming.stream import fit_stream
-from clustertrust.summary import Tally
+from clustertrust.summary import Tally, notes_of
 from clustertrust.tables import TablePreparer
 
 
@@ -106,7 +106,9 @@ def score_large(request: ScoreRequest, source: FileSource) -> None:
                 save_model(drafts["--model"], file, streamed.model)
             shown = replace(scored, frame=pd.DataFrame(index=points.ids))
             write_shown(drafts, shown, points, request, settings)
-    summary = with_options(tally.summary())
+    total = tally.summary()
+    notes = (*notes_of(scored, total.clusters.index), *total.notes)
+    summary = with_options(replace(total, notes=notes))
     outcome = Outcome(request, points, scored, summary, left_out, rows, streamed.n_passes)
     print_scores(outcome, settings)
 

@@ -36,8 +36,7 @@ from clustertrust.cli.sidecar_plan import with_sidecar_plan
 from clustertrust.cli.squares import for_distances, for_gower, read_square
 from clustertrust.cli.writing import quoted, read_tests, write_scores, write_shown
 from clustertrust.files import FORMATS, Reading, format_of, read_table
-from clustertrust.notes import note_on_noise
-from clustertrust.summary import summary_of
+from clustertrust.summary import notes_of, summary_of
 
 
 def score(request: ScoreRequest) -> None:
@@ -98,7 +97,7 @@ def _score(request: ScoreRequest) -> None:
         write_shown(drafts, scored, points, request, settings)
     if request.to_stdout and not request.as_json:
         print_table(table, points.dialect)
-    notes = note_on_noise(scored.ensemble.noise)
+    notes = notes_of(scored, results["label"])
     summary = with_options(summary_of(results, at=at, notes=notes))
     summary = replace(summary, quoted=quoted(request, scored))
     rows = len(points.kept)

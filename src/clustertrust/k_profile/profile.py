@@ -17,7 +17,7 @@ from sklearn.base import clone
 
 from clustertrust._devices import resolve_device
 from clustertrust._errors import ParameterError
-from clustertrust._parallel import one_blas_thread
+from clustertrust._parallel import kept_threads, one_blas_thread
 from clustertrust._progress import progress
 from clustertrust._types import Array, Floats
 from clustertrust._validation.arguments import MOST, check_choice, check_count, check_list
@@ -84,6 +84,7 @@ def check_open_template(cake: Any) -> CAKE:
     return template
 
 
+@kept_threads()
 def choose_k(
     X: Any,
     ks: Iterable[int] = range(2, 13),

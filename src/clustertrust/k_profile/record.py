@@ -281,9 +281,10 @@ class KProfile:
         if k not in self.n_clusters:
             return ""
         j = self.n_clusters.tolist().index(k)
+        size = self.weakest_points[j]
         return (
             f"probability {self.probability[j]:.2f}, mean score {self.mean_score[j]:.2f}, weakest "
-            f"cluster {self.weakest_score[j]:.2f} ({self.weakest_points[j]} points)"
+            f"cluster {self.weakest_score[j]:.2f} ({size} {'point' if size == 1 else 'points'})"
         )
 
     def verdict(self) -> str:

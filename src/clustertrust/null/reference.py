@@ -223,9 +223,17 @@ class NullReference:
         clouds = " or ".join(
             CLOUDS[name] for name in self.verdict_families if self.p_values[name] > self.level
         )
+        table = self.clusters()
+        found = table.index[table["structured"]].tolist()
+        which = f"cluster {found[0]} scores" if len(found) == 1 else f"{len(found)} clusters score"
+        rest = (
+            f"But {which} higher than the best cluster of such a cloud. The others"
+            if found
+            else "The clusters"
+        )
         return (
             f"Not structured: one cloud, such as {clouds}, scores as high (p = "
-            f"{self.p_value:.2g}, level {self.level:g}). The clusters may be pieces of one cloud."
+            f"{self.p_value:.2g}, level {self.level:g}). {rest} may be pieces of one cloud."
         )
 
 

@@ -38,7 +38,6 @@ from clustertrust.report.opening import (
     next_steps,
     pack_audit,
     score_shares,
-    structure,
 )
 from clustertrust.report.packing import pack, pack_codes, pack_index
 from clustertrust.report.page import render
@@ -175,16 +174,17 @@ def build_report(
 def _opening(page: Material, cards: list[dict[str, Any]], options: PageOptions) -> dict[str, Any]:
     """Return the verdict, what to do next, and a card for each column."""
     at, suspects, scores, clusters = page.at, page.suspects, page.scores, page.clusters.texts
-    title = options.get("title")
     audit = pack_audit(suspects, page.codes, clusters, options.get("findings"))
+    asked = "Which assignments" if audit is None else "Which of these labels"
+    title = options.get("title")
     return {
-        "title": "Which assignments can be trusted?" if title is None else str(title),
+        "title": f"{asked} can be trusted?" if title is None else str(title),
         "threshold": at.threshold,
         "threshold_origin": _origin(at),
         "verdict": at.opening.render(page.wording)
         if suspects is None
-        else audit_verdict(len(suspects), len(scores)),
-        "structure": structure(at) if suspects is None else "audit",
+        else audit_verdict(len(suspects), int((page.codes >= 0).sum())),
+        "structure": at.structure if suspects is None else "audit",
         "quoted": [str(text) for text in options.get("quoted", ())],
         "chance": at.chance,
         "above_chance": above_chance(at, scores, page.codes, len(clusters)),

@@ -17,6 +17,7 @@ from clustertrust.reasons import (
     CORE,
     NEAR,
     NEARLY_ALL,
+    OF_GIVEN,
     REASONS,
     SENTENCES,
     STABLE,
@@ -130,10 +131,11 @@ def pack_reasons(page: Material) -> dict[str, Any] | None:
         placement = table["geometry"].where(table["geometry"] > 0, -1.0)
     doubt_of = doubts(table["stability"].to_numpy(), placement.to_numpy())
     doubt_of[(page.codes < 0) | table["score"].isna()] = UNASSIGNED
+    sentences = SENTENCES if page.suspects is None else OF_GIVEN
     return {
         "of": pack(doubt_of, "u1"),
         "names": list(REASONS),
-        "sentences": [SENTENCES[name] for name in REASONS],
+        "sentences": [sentences[name] for name in REASONS],
         "near": NEAR,
         "stable": STABLE,
         "nearly_all": NEARLY_ALL,

@@ -148,7 +148,7 @@ def gather(table: Any, X: Any, votes: Any, options: PageOptions) -> Material:
         unassigned=points.unassigned,
         votes=None if shares is None else (shares, clusters.code(np.arange(len(voted)), voted)),
         data=None if data is None else Data(*data, moments_of(data[0], codes, len(clusters))),
-        at=cut(scores, threshold, options.get("chance")),
+        at=cut(scores, threshold, options.get("chance"), codes),
         suspects=suspected(table, scores) if is_audit else None,
         questions=questions,
         drawn=sample(scores, MOST_DRAWN, np.concatenate(questions)),

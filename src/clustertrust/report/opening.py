@@ -10,7 +10,7 @@ import pandas as pd
 
 from clustertrust._types import Floats, Ints
 from clustertrust._validation.arguments import check_floats, check_mapping
-from clustertrust.reasons import NO_STRUCTURE, WEAK_STRUCTURE, Cut, above
+from clustertrust.reasons import Cut, above
 
 # Rows that a person looks at in ten minutes
 REVIEWED = 30
@@ -18,15 +18,6 @@ REVIEWED = 30
 BINS = 40
 # Clusters and columns that are named in a step
 NAMED = 3
-
-
-def structure(at: Cut) -> str:
-    """Return "none", "weak", "clear", or "unknown" where it was not tested."""
-    if at.share is None:
-        return "unknown"
-    if at.share <= NO_STRUCTURE:
-        return "none"
-    return "weak" if at.share <= WEAK_STRUCTURE else "clear"
 
 
 def above_chance(at: Cut, scores: Floats, codes: Ints, k: int) -> list[float] | None:
@@ -44,7 +35,7 @@ def above_chance(at: Cut, scores: Floats, codes: Ints, k: int) -> list[float] | 
 
 
 def audit_verdict(n_suspected: int, n: int) -> str:
-    """Return how many labels look wrong, in words: what an audit asks instead."""
+    """Return how many of n labels look wrong, in words: what an audit asks instead."""
     if n_suspected == 0:
         return "No label looks wrong."
     looks = "label looks" if n_suspected == 1 else "labels look"
@@ -81,7 +72,6 @@ def next_steps(
     `rows`); empty: none does. `audit` is what `pack_audit` returns.
     """
     steps = []
-    kind = structure(at)
     n_suspected = 0 if audit is None else len(audit["rows"])
     if n_suspected:
         rows = "row" if n_suspected == 1 else f"{n_suspected:,} rows"
@@ -100,20 +90,22 @@ def next_steps(
             else ("the columns", "drop those that should not")
         )
         steps.append(_step(f"Check {what} {_listed(doubted)}: {drop} count.", "columns"))
-    if kind in ("none", "weak"):
+    if at.structure in ("none", "weak"):
         steps.append(
             _step("Try other numbers of clusters, with choose_k or clustertrust choose-k.")
         )
     sizes = np.bincount(codes[codes >= 0], minlength=len(clusters))
     single = [name for name, size in zip(clusters, sizes, strict=True) if size == 1]
     if single:
-        hold = "holds one row" if len(single) == 1 else "hold one row each"
-        what = "Cluster" if len(single) == 1 else "Clusters"
-        them = "it" if len(single) == 1 else "them"
-        text = f"{what} {_listed(single)} {hold}: look at {them}, or use fewer clusters."
-        steps.append(_step(text, "clusters"))
+        one = len(single) == 1
+        what = f"Cluster {single[0]} holds" if one else f"Clusters {_listed(single)} hold"
+        each, them = ("", "it") if one else (" each", "them")
+        remedy = f"look at {them}, or use fewer clusters"
+        if audit is not None:
+            remedy = f"check whether {'its name is' if one else 'their names are'} misspelt"
+        steps.append(_step(f"{what} one row{each}: {remedy}.", "clusters"))
     n = min(REVIEWED, int((~np.isnan(scores)).sum()))
-    if kind != "none" and n and not n_suspected:
+    if at.structure != "none" and n and not n_suspected:
         text = f"Review {n} rows by hand, drawn at random, to see what share is right."
         steps.append(_step(text, "review", n))
     return steps

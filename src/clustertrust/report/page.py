@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import Any
 
 from clustertrust._palette import css_variables
-from clustertrust.reasons import INSIDE, NO_STRUCTURE, STABLE, WEAK_STRUCTURE
+from clustertrust.reasons import INSIDE, NO_STRUCTURE, RARE_ROWS, STABLE, WEAK_STRUCTURE
 
 
 def render(contents: dict[str, Any]) -> str:
@@ -30,6 +30,7 @@ def render(contents: dict[str, Any]) -> str:
         "inside": f"{INSIDE:g}",
         "weak": f"{NO_STRUCTURE:.0%}",
         "clear": f"{WEAK_STRUCTURE:.0%}",
+        "rare": str(RARE_ROWS),
         "contents": _harmless_json(contents),
     }
     (template,) = _assets(".html")

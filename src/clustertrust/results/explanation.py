@@ -130,11 +130,16 @@ class Explanation:
         """Return the score with its error, and the threshold if it is not kept."""
         error = error_text(self.standard_error)
         below = ""
-        if self.origin and self.threshold >= 1:
+        if self._nothing_is_core:
             below = f"; nothing is core{self.origin}"
         elif not self.score > self.threshold:
             below = f", not above the threshold of {self.threshold:g}{self.origin}"
         return f"score {self.score:.3f}{error}{below}"
+
+    @property
+    def _nothing_is_core(self) -> bool:
+        """Whether the data have no structure, so that even a high score keeps no point."""
+        return bool(self.origin) and self.threshold >= 1
 
     @property
     def _is_left_out(self) -> bool:
@@ -238,6 +243,8 @@ class Explanation:
                 f"{self.threshold:g}{self.origin}."
             )
         sentence = f"{name}: {SENTENCES[self.reason]}"
+        if self.reason == "fringe" and self._nothing_is_core:
+            sentence = sentence.replace("its score is not above the threshold", "nothing is core")
         if self.reason == "boundary" and self.rival is not None:
             sentence = self._between()
         if self.suggested not in (None, self.label):

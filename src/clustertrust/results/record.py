@@ -190,18 +190,19 @@ class Confidence(Record):
         threshold : float, optional
             Above this a score is kept. None: what 95 % of the points of data without clusters do
             not exceed, which is computed when it is first needed; nothing is kept if barely more
-            than these do. Half of the median score for given labels and for points without
-            coordinates.
+            rows than these do, and no cluster stands out. Half of the median score for given labels
+            and for points without coordinates.
 
         Returns
         -------
         Cut
             Its `threshold`; the `rule` that it comes from, "given", "chance" or "median"; `chance`,
             what data without clusters rarely exceed, and the `share` of rows above it; and the
-            `verdict` in words. The last three are None where chance is not known.
+            `verdict` in words. The last three are None where chance is not known. `clusters` are
+            those of ten rows and more that mostly score above chance.
         """
         level = None if self.chance is None else self.chance.level
-        return cut(self.scores, threshold, level)
+        return cut(self.scores, threshold, level, self.labels)
 
     def _at(self, threshold: float | None) -> Cut:
         """Return where the scores are cut; chance is not computed for a threshold that is given."""
@@ -268,7 +269,11 @@ class Confidence(Record):
     def _page_settings(self) -> dict[str, Any]:
         """Return what a page lists of how the scores were made, by name."""
         noise = self.ensemble.noise
-        return ({"taken as noise": noise_text(noise)} if noise else {}) | {
+        lost = np.setdiff1d(np.arange(len(self.label_names)), self.labels)
+        settings = {"taken as noise": noise_text(noise)} if noise else {}
+        if lost.size:
+            settings["clusters without a point"] = ", ".join(map(str, self._named(lost)))
+        return settings | {
             "runs": self.n_runs,
             "silhouettes": self.geometry_method,
             "reference run": self.reference_run,

@@ -25,16 +25,22 @@ def frame_of(X: Any) -> Any:
 def stored_frame(frame: Any) -> Any:
     """Return what a file holds of an empty frame: the index of pandas, else that it is polars."""
     if isinstance(frame, pd.DataFrame):
-        index = frame.index.to_numpy()
-        return index if index.dtype.kind in "iuf" else index.astype(str)
+        index, name = frame.index.to_numpy(), frame.index.name
+        rows = index if index.dtype.kind in "iuf" else index.astype(str)
+        return {"rows": rows, "name": name} if isinstance(name, str) else rows
     return None if frame is None or is_dask(frame) else "polars"
 
 
 def unstored_frame(stored: Any, scores: Array) -> Any:
     """Return the frame that `stored_frame` took apart; raise if it has not a row for each score."""
+    name = None
+    if isinstance(stored, dict):
+        stored, name = stored.get("rows"), stored.get("name")
+        if not isinstance(stored, np.ndarray) or not isinstance(name, str):
+            raise ValueError(f"it names its rows by {stored!r:.40} and {name!r:.40}")
     if isinstance(stored, np.ndarray):
         check_same_length("frame", stored, "scores", scores)
-        return pd.DataFrame(index=stored)
+        return pd.DataFrame(index=pd.Index(stored, name=name))
     return None if stored is None else importlib.import_module("polars").DataFrame()
 
 

@@ -100,10 +100,19 @@ function reasonOf({ all, reasons: { of, core, unassigned } }, i, threshold) {
   return of[i] !== unassigned && isKept(all.score[i], threshold) ? core : of[i];
 }
 
-// The same in words, a name and a sentence; a boundary is between two clusters.
+// The same in words, a name and a sentence; of a label that an audit would change, what it suggests.
 function reasonParts(data, row, threshold) {
-  const { points, reasons: { names, sentences, boundary } } = data;
+  const { points, reasons: { core, unassigned } } = data;
   const code = reasonOf(data, data.position(row), threshold);
+  const [head, sentence] = ownReason(data, row, code);
+  const suggested = points.suggested?.[row] ?? -1;
+  const isOther = code !== core && code !== unassigned && suggested >= 0 && suggested !== points.label[row];
+  return [head, isOther ? `${clusterName(data, suggested)} is suggested instead.` : sentence];
+}
+
+// A boundary is between two clusters.
+function ownReason(data, row, code) {
+  const { points, reasons: { names, sentences, boundary } } = data;
   if (code !== boundary || !(points.rival?.[row] >= 0)) return [capital(names[code]), sentences[code]];
   const [own, rival] = [clusterName(data, points.label[row]), clusterName(data, points.rival[row])];
   const head = `Boundary between ${own} and ${rival}`;

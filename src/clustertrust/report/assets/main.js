@@ -311,7 +311,7 @@ class Report {
   // What is said once
   describe() {
     const { data, scored } = this;
-    const k = data.clusters.length;
+    const k = this.groups.filter(({ code, size }) => code >= 0 && size > 0).length;
     const facts = [plural(data.n, "point"), ...clusteredBy(data), plural(k, "cluster")];
     if (scored) {
       const sorted = data.all.score.filter((score) => !Number.isNaN(score)).sort();

@@ -2,7 +2,7 @@
 
 const COMPONENTS = {
   stability: "Stability", geometry: "Geometry", persistence: "Persistence", second_opinions: "Second opinions",
-  silhouette_mean: "Mean silhouette", silhouette_std: "Its spread",
+  classifier_margin: "Classifiers", silhouette_mean: "Mean silhouette", silhouette_std: "Its spread",
 };
 // What a column may hold that is shown as a picture; nothing is asked of the network, and no such picture is a program.
 const PICTURE_DATA = /^data:image\/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/=]+$/;
@@ -29,7 +29,9 @@ function describePoint(data, row, threshold) {
   const planned = data.cards.some((card) => card.role === "ignored" || card.role === "names");
   const own = ownParts(data, data.position(row), data.original.filter(({ used }) => !used), planned ? "Not clustered: " : "");
   parts.push(...own.parts);
-  const known = Object.entries(COMPONENTS).filter(([key]) => points[key]);
+  // Of given labels there is one silhouette.
+  const components = data.audit ? { ...COMPONENTS, silhouette_mean: "Silhouette", silhouette_std: "" } : COMPONENTS;
+  const known = Object.entries(components).filter(([key, text]) => text && points[key]);
   const facts = known.map(([key, text]) => meter(text, points[key][row]));
   const found = votesOf(data, row);
   const shares = percents(found.map(([, share]) => share));

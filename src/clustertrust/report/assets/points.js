@@ -3,11 +3,12 @@
 const PAGE = matchMedia("(max-width: 640px)").matches ? 10 : 25;
 const COLUMNS = [
   { key: "id", text: "Point", about: "its id" },
-  { key: "label", text: "Cluster", about: "consensus of the runs" },
+  { key: "label", text: "Cluster", about: "consensus of the runs", given: "the label that was given" },
+  { key: "suggested", text: "Suggested", about: "the label with the most votes of runs and classifiers" },
   { key: "score", text: "Score", number: true, about: "0: ambiguous, 1: sure" },
   { key: "standard_error", text: "±", number: true, about: "standard error of the score over other runs; empty: 0" },
-  { key: "stability", text: "Stability", number: true, about: "how much the runs agree on it" },
-  { key: "geometry", text: "Geometry", number: true, about: "silhouette, mean less spread over the runs" },
+  { key: "stability", text: "Stability", number: true, about: "how much the runs agree on it", given: "share of the runs that agree with the label" },
+  { key: "geometry", text: "Geometry", number: true, about: "silhouette, mean less spread over the runs", given: "silhouette among the given clusters, from 0 to 1" },
   { key: "persistence", text: "Persistence", number: true, about: "posterior its label keeps when clusters take their own spread" },
   { key: "second_opinions", text: "Other methods", number: true, about: "second opinions: share of the runs of other methods that give it this cluster" },
   { key: "votes", text: "Votes", about: "share of the runs for each cluster; sorted by the largest" },
@@ -23,17 +24,19 @@ class PointTable {
     this.text = data.original.find(({ name }) => name === data.text_column)?.text;
     const there = { ...data.points, id: true, votes: data.votes || data.points.consensus_strength, reason: data.reasons };
     this.columns = COLUMNS.filter((column) => there[column.key] && this.says(column.key));
-    this.head = this.columns.map(({ key, text, number, about }) => {
-      const button = element("button", { type: "button", title: about ?? null, onclick: () => this.sortBy(key) }, text);
+    this.head = this.columns.map(({ key, text, number, about, given }) => {
+      const button = element("button", { type: "button", title: (data.audit && given) || (about ?? null), onclick: () => this.sortBy(key) }, text);
       return element("th", { scope: "col", "data-key": key, class: number ? "number" : "" }, button);
     });
     table.append(element("thead", {}, element("tr", {}, ...this.head)), element("tbody"));
     this.arrange();
   }
 
-  // Whether a column differs from point to point: errors that are all 0, or votes that all agree, say nothing.
+  // Whether a column differs from point to point: errors that are all 0, or votes that all agree, say nothing. What an audit
+  // suggests is the rival of a doubtful label.
   says(key) {
     const { points, m } = this.data;
+    if (key === "rival") return !points.suggested;
     if (key === "standard_error") return points.standard_error.some((error) => error > 0);
     if (key !== "votes") return true;
     for (let row = 0; row < m; row++) if (this.strength(row) < 1) return true;
@@ -227,7 +230,7 @@ class PointTable {
       const text = this.text && data.text_column !== data.id_name ? element("span", { class: "quote" }, shorten(this.text(data.position(row)), LONG_NAME)) : null;
       return wrap(thumbnail(data, data.position(row)), button, text);
     }
-    if (key === "label" || key === "rival") return wrap(clusterName(data, data.points[key][row]));
+    if (["label", "suggested", "rival"].includes(key)) return wrap(clusterName(data, data.points[key][row]));
     if (key === "reason") return wrap(this.brief(row));
     if (key === "votes") return wrap(...voteBar(data, row));
     const value = data.points[key][row];

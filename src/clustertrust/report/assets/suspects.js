@@ -6,7 +6,8 @@ class Suspects {
   // `look` opens the panel on a row.
   constructor(data, rowOf, look, save) {
     Object.assign(this, { data, rowOf, look, open: false });
-    $("suspects-card").hidden = !data.audit;
+    $("suspects-card").hidden = $("reading-given").hidden = !data.audit;
+    $("reading-runs").hidden = $("reading-last").hidden = Boolean(data.audit);
     if (!data.audit) return;
     const { rows, found } = data.audit;
     $("suspects-title").textContent = rows.length ? "Labels to check" : "Verdicts on the clusters";
@@ -29,7 +30,7 @@ class Suspects {
     const head = element("tr", {}, ...titles.map(([words, kind]) => element("th", { scope: "col", class: kind }, words)));
     const name = (kind, i) => clusterName(data, data.all[kind][i]);
     const lines = shown.map((i) => element("tr", {},
-      element("td", {}, pointButton(data, i, () => this.look(this.rowOf(i)))),
+      element("td", {}, thumbnail(data, i), pointButton(data, i, () => this.look(this.rowOf(i)))),
       element("td", {}, name("label", i)), element("td", {}, element("b", {}, name("suggested", i))),
       element("td", { class: "number" }, data.all.suggested_score ? percent(data.all.suggested_score[i]) : ""),
       element("td", { class: "number" }, fixed(data.all.score[i])),
