@@ -331,6 +331,8 @@ def test_ask_and_decide_use_the_columns_that_score_used(scored):
         assert ("Columns are used as s.csv.plan.json says" in said) == (name == "found")
         assert ("q.csv --drop diagnosis" in said.replace("typed.csv", "q.csv")) == (name == "typed")
     assert found["found"] == found["typed"] != found["wrong"]
+    said = run("ask", "table.csv", "s.csv", "--out", "q.csv", "--impute", "mean").stdout
+    assert "q.csv --impute mean --out kept.csv" in said
     fill("found.csv", DIAGNOSIS, "a.csv")
     kept = {}
     for name, options in (("found", ()), ("typed", (*typed, "--drop", "score"))):
