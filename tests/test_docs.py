@@ -804,6 +804,9 @@ class Requests(HTMLParser):
         self.found += [url for url in fetched if url and re.match(r"(https?:)?//", url)]
 
 
+in_one_process = pytest.mark.xdist_group("pages")  # which builds them once
+
+
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
     missing = [
@@ -829,6 +832,7 @@ def built(tmp_path_factory):
 
 
 @needs_a_checkout
+@in_one_process
 def test_sphinx_builds_every_page_without_a_warning(built):
     assert [
         page
@@ -838,6 +842,7 @@ def test_sphinx_builds_every_page_without_a_warning(built):
 
 
 @needs_a_checkout
+@in_one_process
 def test_built_pages_fetch_nothing_from_elsewhere(built):
     fetched = {}
     for page in built.rglob("*.html"):
