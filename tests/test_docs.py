@@ -659,7 +659,9 @@ def test_readme_and_guide_repeat_how_often_choose_k_is_right():
     assert (generated, right["overlap"], real) == ("89 to 100", [50], "26 to 40")
     for page in (ROOT / "README.md", DOCS / "howto" / "choose_k.md"):
         text = " ".join(page.read_text(encoding="utf-8").split())
-        assert f"right on {generated}% of generated sets with gaps between clusters, on half" in text
+        assert (
+            f"right on {generated}% of generated sets with gaps between clusters, on half" in text
+        )
         assert "quarter to two fifths of real tables, whose classes often form no clusters" in text
 
 
