@@ -182,9 +182,28 @@ def test_one_labelling_is_audited(adata):
         assert adata.obs[f"cake_{name}"].astype(str).tolist() == table[name].tolist()
     assert adata.uns["cake"]["labels"] == "km3"
     assert adata.uns["cake"]["normalization"] == "affine"
-    assert adata.uns["cake"]["verdicts"] == expected.verdicts_by_name()
+    verdicts = adata.uns["cake"]["verdicts"].set_index("label")["verdict"]
+    assert verdicts.to_dict() == {str(one.cluster): str(one) for one in expected.verdicts}
+    assert adata.uns["cake"]["wrong_labels"] == str(expected.wrong_labels)
     clustertrust.anndata.score(adata, n_clusters=3, n_runs=3)
     assert "cake_suggested" not in adata.obs
+
+
+def test_what_an_audit_found_goes_through_a_file_to_the_page(adata, tmp_path, monkeypatch):
+    types = np.take(["CD4+/CD8+", "B", "NK"], adata.obs["km3"].astype(int)).astype(object)
+    types[::2][types[::2] == "B"] = "B/2"  # half of a cluster, at random
+    adata.obs["type"] = types
+    clustertrust.anndata.score(adata, labels="type", n_runs=8, random_state=0)
+    adata.write_h5ad(tmp_path / "cells.h5ad")
+    shown = {}
+    monkeypatch.setattr(
+        clustertrust.anndata.scoring, "write_report", lambda *_, **options: shown.update(options)
+    )
+    clustertrust.anndata.report(anndata.read_h5ad(tmp_path / "cells.h5ad"), "page.html")
+    found = audit(X, types, n_runs=8, random_state=0).findings()
+    assert shown["findings"] == found
+    assert found["doubtful"]
+    assert "verdicts" not in shown["settings"]
 
 
 def test_every_parameter_reaches_the_estimator(adata):

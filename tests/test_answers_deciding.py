@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit, logit
-from sklearn.datasets import load_breast_cancer, make_blobs
+from sklearn.datasets import load_breast_cancer, load_digits, make_blobs
 from sklearn.preprocessing import StandardScaler
 from test_answers import table_of
 
@@ -129,7 +129,7 @@ def test_a_decision_says_what_it_keeps(cancer):
     assert repr(found) == f"<Decision: {found.n_kept} of 569 kept; str() says on what evidence>"
     assert found.more == 0
     assert str(found) == (
-        f"Of the {found.n_kept:,} rows kept at most 10 % are wrong, with 95 % confidence; "
+        f"Of the {found.n_kept:,} rows kept, at most 10% are wrong, with 95% confidence; "
         "150 answers used."
     )
     assert found.n_kept > 300
@@ -150,7 +150,7 @@ def test_too_few_answers_keep_nothing_and_say_what_to_ask(cancer):
     assert not found.guaranteed
     assert not found.kept.any()
     assert found.more
-    assert f"Ask about {found.more} more rows, drawn at random." in str(found)
+    assert f"Ask about at least {found.more} more rows, drawn at random." in str(found)
     chosen = ask(cake, 30, n_random=0)
     nothing = decide(cake, chosen.answered(right[chosen.positions]))
     assert nothing.cut is None
@@ -158,13 +158,25 @@ def test_too_few_answers_keep_nothing_and_say_what_to_ask(cancer):
     assert "none of the answers is about rows drawn at random" in str(nothing)
 
 
+@pytest.mark.parametrize(("risk", "about"), [(0.05, 120), (0.1, 60)])
+def test_as_many_questions_are_needed_as_the_pages_say(cancer, risk, about):
+    digits = StandardScaler().fit_transform(load_digits().data)
+    fewest = []
+    for cake in (cancer[0], CAKE(10, n_runs=5, random_state=0).fit(digits)):
+        for n in range(20, 200, 10):
+            if decide(cake, ask(cake, n).answered(np.ones(n, dtype=bool)), risk=risk).guaranteed:
+                fewest.append(n)
+                break
+    assert 0.7 * about <= min(fewest) <= max(fewest) <= 1.35 * about, fewest
+
+
 def test_of_a_small_table_no_more_is_asked_than_its_rows_need():
     # If all answers are right, so many of 150 rows show that at most 7 are wrong.
     X = make_blobs(150, 2, centers=3, random_state=1)[0]
     cake = CAKE(3, random_state=0).fit(X)
     few, enough = (ask(cake, m) for m in (40, 100))
-    more = decide(cake, few.answered(right=np.ones(40))).more
-    assert decide(cake, enough.answered(right=np.ones(100))).guaranteed
+    more = decide(cake, few.answered(right=np.ones(40)), risk=0.05).more
+    assert decide(cake, enough.answered(right=np.ones(100)), risk=0.05).guaranteed
     assert 0 < more <= 60
 
 
@@ -184,7 +196,7 @@ def test_a_second_round_says_that_it_is_a_second_look(cancer):
     at = np.union1d(first.positions, second.positions)
     drawn = np.isin(at, [*first.positions[first.drawn], *second.positions[second.drawn]])
     both = Answers.of(cake, at, right=right[at], drawn=drawn, rounds=2)
-    assert "decision 2 about these rows: for all decisions together the confidence is 90 %" in str(
+    assert "decision 2 about these rows: for all decisions together the confidence is 90%" in str(
         decide(cake, both, risk=0.15)
     )
 

@@ -714,6 +714,7 @@ def test_rare_labels_with_a_typing_error_are_named():
         ("type a", "type b", False),
         ("model1", "model2", False),
         ("desk", "desk lamp", False),
+        ("kettel" + 60 * " on", "kettle" + 60 * " on", False),
     ],
 )
 def test_typing_errors_are_one_letter_of_a_word(rare, common, is_error):
@@ -840,6 +841,9 @@ def test_a_cloud_cut_in_two_is_merged_in_many_dimensions(share):
     told = {one.cluster: (one.verdict, one.other) for one in found.verdicts}
     assert told == {0: ("kept together", None), 1: ("merged", 2), 2: ("merged", 1)}
     assert found.findings()["doubtful"] == ["1", "2"]
+    said = found.verdicts_by_name()
+    assert said["verdict on 1"].startswith("merged with 2 in ")
+    assert list(said) == [f"verdict on {name}" for name in found.label_names]
 
 
 @pytest.mark.parametrize("columns", [2, 8])

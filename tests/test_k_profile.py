@@ -263,8 +263,8 @@ def test_of_many_k_six_are_compared():
     compared = np.isfinite(profile.to_frame()["adjusted"])
     assert compared.sum() == 6
     assert_array_equal(profile.n_clusters[compared], profile.null_test.n_clusters)
-    assert "Compared with data without clusters: 2, 3, 4, 5, 7, 9 (adjusted: " in profile.summary()
-    assert "(adjusted: " not in choose_k(BLOBS, range(2, 4), null=None, **FEW).summary()
+    assert "The column adjusted compares k = 2, 3, 4, 5, 7, 9 with data" in profile.summary()
+    assert "The column adjusted" not in choose_k(BLOBS, range(2, 4), null=None, **FEW).summary()
 
 
 @pytest.mark.parametrize("seed", range(5))

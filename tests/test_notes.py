@@ -38,6 +38,7 @@ def table_of(stability):
         (np.r_[np.ones(47), 0.5, 0.7, 0.9], "The runs do not differ on 47 of 50 points"),
         (np.r_[np.ones(45), np.full(5, 0.9)], "on 45 of 50 points"),
         (np.r_[np.ones(44), np.full(6, 0.9)], None),
+        (np.r_[np.ones(1000), 0.5, 0.7], "on 1,000 of 1,002 points"),
         (np.r_[np.ones(19), 0.5, np.full(30, np.nan)], "on 19 of 20 points"),
         (np.full(5, np.nan), None),
         (np.full(5, 0.999), None),
@@ -51,6 +52,7 @@ def test_runs_that_do_not_differ_are_noted(stability, said):
     whole = summary_of(table)
     assert [*map(str, whole.notes)] == notes
     assert whole.text("3 points").count("Note: ") == len(notes)
+    assert f"fringe {len(table):,}\n" in whole.text("3 points")
     tally = Tally(Cut(0.5, "given"))
     for part in np.array_split(np.arange(len(table)), 3):
         tally.add(table.iloc[part])

@@ -387,7 +387,8 @@ def test_the_summary_says_what_was_found(iris):
         "Not structured: one cloud, such as a Gaussian, scores as high (p = 1"
         in replace(iris, means=mixed).summary()
     )
-    of_hull = replace(iris, families=("hull",), means={"hull": np.ones(19)})
+    ones = {"hull": np.ones(19)}
+    of_hull = replace(iris, families=("hull",), means=ones, largest_cluster_means=ones)
     assert "one cloud, such as the hull of the data, scores as high" in of_hull.verdict()
 
 

@@ -23,7 +23,7 @@ from clustertrust.reasons import NO_STRUCTURE, WEAK_STRUCTURE, Cut, cut
 from clustertrust.report import build_report, details, write_report
 from clustertrust.report.cards import category_bars, number_bars
 from clustertrust.report.examples import center_distances
-from clustertrust.report.opening import above_chance, next_steps
+from clustertrust.report.opening import above_chance, audit_verdict, next_steps
 from clustertrust.report.profiles import moments_of
 from clustertrust.tables import TablePreparer
 
@@ -69,6 +69,13 @@ def mixed(people, tmp_path_factory):
 
 
 # The dict, without a browser
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"), [(0, "No label looks wrong."), (1, "1 of 1,200 labels looks wrong.")]
+)
+def test_an_audit_says_how_many_labels_look_wrong(wrong, said):
+    assert audit_verdict(wrong, 1200) == said
 
 
 def test_steps_name_what_is_wrong():
@@ -267,6 +274,11 @@ def test_clusters_without_a_row_are_not_counted(visit, tmp_path):
     confidence(X, runs).report(tmp_path / "page.html", X)
     page = visit(tmp_path / "page.html")
     assert " · 2 clusters · " in page.locator("#facts").inner_text()
+    assert page.locator("#profile dt").all_inner_texts() == ["0", "1"]
+    assert "no columns to compare" not in page.locator("#profile").inner_text()
+    confidence(X, runs).report(tmp_path / "bare.html")
+    bare = visit(tmp_path / "bare.html")
+    assert bare.locator("#profile dd").all_inner_texts() == ["there are no columns to compare"] * 2
     page.locator(".settings summary").click()
     assert "clusters without a point\n2\n" in page.locator("#settings").inner_text()
 

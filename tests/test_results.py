@@ -210,6 +210,19 @@ def test_explain_a_contested_point(result):
     )
 
 
+@pytest.mark.parametrize(
+    ("normalization", "low", "high"),
+    [("clip", ", but at least 0.", "."), ("affine", *[", scaled to lie between 0 and 1."] * 2)],
+)
+def test_explain_says_how_mean_and_spread_become_geometry(normalization, low, high):
+    X = np.array([[0.0], [1.0], [2.0], [8.0], [9.0], [10.0]])
+    runs = [[0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1]]
+    found = confidence(X, runs, normalization=normalization)
+    for point, end in ((2, low), (0, high)):
+        (line,) = [line for line in str(found.explain(point)).splitlines() if "Geometry" in line]
+        assert line.endswith(f" less its spread of {found.silhouette_std[point]:.3f}{end}")
+
+
 def test_explain_a_point_on_which_all_agree(result):
     why = result.explain(0)
     assert why.votes == {7: 1.0}

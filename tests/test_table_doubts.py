@@ -56,7 +56,7 @@ RNG = np.random.default_rng(1)
         ("tree", np.repeat(np.arange(24), 3)[RNG.permutation(N)], "drop"),  # a balanced panel
         ("herd", RNG.permutation(np.arange(N) % 17) + 1, "category"),  # all of 1 to 17
         ("lot", RNG.integers(10**6, 10**8, N), "drop"),  # far apart, and not round
-        ("rooms", RNG.permutation(np.arange(N) % 4) + 1, "category"),  # from 1 on
+        ("stand", RNG.permutation(np.arange(N) % 4) + 1, "category"),  # from 1 on
         ("", RNG.uniform(60, 70, N), "drop"),  # no name
         ("fid", RNG.integers(0, 40, N), "drop"),  # named as an id
         ("digits", RNG.permutation(N) + 7, "drop"),  # all different, close together
@@ -79,6 +79,13 @@ RNG = np.random.default_rng(1)
         ("bought", RNG.integers(0, 2, N), "drop"),  # the last column, and the only one of two
         ("dep_time", RNG.choice([h * 100 + m for h in range(24) for m in range(60)], N), "drop"),
         ("weight", RNG.integers(2000, 900_000, N), "drop"),  # of a row
+        ("left", RNG.choice([h * 100 + m for h in range(24) for m in range(60)], N), "drop"),
+        ("com", RNG.permutation(300)[:N], "drop"),  # amounts would repeat
+        (
+            "who",
+            np.repeat(np.arange(20) ** 2 + 5, [*[4] * 8, *[3] * 8, *[4] * 4])[RNG.permutation(N)],
+            "drop",
+        ),
     ],
 )
 def test_a_doubtful_decision_is_pointed_at_until_it_is_decided(name, values, option):
@@ -113,6 +120,10 @@ def test_measurements_raise_no_doubt(frame):
         table(children=RNG.poisson(1, N), c=RNG.normal(size=N)),  # from 0 on
         table(**{f"2024-01-{j:02}": np.arange(N) ** 2 + j for j in range(1, 9)}),  # a series
         table(birth_year=RNG.integers(1950, 1990, N)),
+        table(beds=RNG.integers(1, 5, N), c=RNG.normal(size=N)),  # few things, counted
+        table(agpop=RNG.integers(10**6, 10**8, N), c=RNG.normal(size=N)),
+        table(left=RNG.choice(np.arange(0, 2400, 50), N), c=RNG.normal(size=N)),  # round
+        pd.DataFrame({"x": RNG.normal(size=N), "y": RNG.integers(0, 12, N)}),  # a place
     ],
 )
 def test_counts_and_marks_raise_no_doubt(frame):
@@ -134,6 +145,9 @@ def test_zeros_that_cannot_be_are_asked_about_and_can_be_named(folder):
     assert columns["insulin"]["n_missing"] == 36
     assert not columns["pregnancies"].get("n_missing")  # zeros elsewhere stay
     assert "check" not in columns["insulin"]
+    stage = np.where(np.arange(N) % 9, rng.integers(1, 4, N), 99)
+    assert doubts(table(stage=stage)) == {"stage": "na=99"}
+    assert doubts(table(stage=np.where(stage == 99, 9, stage))) == {}
     told = run("score", "x.csv", *FAST, "--na", "insulim=0", code=1).stderr
     assert "--na insulim=0: there is no such column; did you mean 'insulin'?" in told
 
@@ -177,6 +191,20 @@ def test_dates_written_as_numbers_are_not_clustered():
     column = look(table(when=RNG.permutation(days))).columns[-1]
     assert (column.kind, column.use) == ("date", "ignored")
     assert look(table(when=RNG.permutation(days) + 50)).columns[-1].kind == "number"
+    months = 100 * RNG.integers(1990, 2024, N) + RNG.integers(1, 13, N)
+    assert look(table(when=months)).columns[-1].kind == "date"
+    assert look(table(when=months + 1)).columns[-1].kind == "number"
+
+
+def test_links_are_no_categories():
+    hosts = RNG.choice(["https://a.org/x", "http://b.de", "www.c.fr/y?z=1"], N)
+    people = RNG.choice(["ann@a.org", "bob@b.de", "cat@c.fr"], N)
+    columns = look(table(where=hosts, who=people)).columns[-2:]
+    assert {(c.kind, c.use, c.reason) for c in columns} == {("id", "ignored", "links or addresses")}
+    assert (
+        look(table(who=np.char.replace(people.astype(str), "@", " at "))).columns[-1].use
+        == "category"
+    )
 
 
 def test_columns_with_gaps_are_used_where_no_other_is_left():
@@ -191,17 +219,6 @@ def test_columns_with_gaps_are_used_where_no_other_is_left():
 def test_one_category_alone_can_be_clustered():
     frame = pd.DataFrame({"id": range(N), "line": np.resize([*"abcdefghijklmnop"], N)})
     assert TablePreparer().fit_transform(frame).shape == (N, 16)
-
-
-def test_counts_of_combinations_are_weights():
-    cells = pd.MultiIndex.from_product([[*"xyz"], ["m", "f"], [0, 1], ["u", "v"]])
-    frame = cells.to_frame(index=False, name=["cabin", "sex", "adult", "side"])
-    frame["people"] = RNG.integers(0, 50, len(frame)) + 400 * frame["adult"]
-    assert doubts(frame) == {"people": "drop"}
-    assert "counts of combinations of the other columns" in look(frame).summary()
-    again = frame.assign(people=frame["people"] + 3)
-    twice = pd.concat([frame, again], ignore_index=True)  # then a row is no combination
-    assert doubts(twice) == {}
 
 
 @pytest.mark.parametrize(
@@ -637,6 +654,8 @@ def test_rows_that_repeat_others_are_counted():
     numbers = pd.DataFrame({"a": np.arange(12_000.0) ** 1.5, "b": np.sin(np.arange(12_000.0))})
     with pytest.warns(UserWarning, match="rows that were looked at repeat another row"):
         TablePreparer().fit(pd.concat([numbers, numbers.head(2000)], ignore_index=True))
+    # A price occurs twice.
+    assert look(pd.concat([frame, frame.head(5)], ignore_index=True)[["a"]]).warnings == ()
     # Rows of a few answers are equal by chance.
     answers = pd.DataFrame(RNG.integers(1, 4, (200, 4)), columns=list("abcd"))
     assert not any("repeat another" in text for text in look(answers).warnings)
@@ -874,10 +893,10 @@ def test_two_values_at_an_end_may_be_the_answer_where_few_columns_have_two():
 
 
 def test_what_is_written_as_an_amount_is_no_id():
-    salary = RNG.integers(40_000, 90_000, N)
-    assert doubts(table(salary=salary)) == {"salary": "drop"}
+    offer = RNG.integers(40_000, 90_000, N)
+    assert doubts(table(offer=offer)) == {"offer": "drop"}
     for form in ("{:,}", "${}", "{} kr"):
-        assert doubts(table(salary=[form.format(value) for value in salary])) == {}
+        assert doubts(table(offer=[form.format(value) for value in offer])) == {}
 
 
 def test_counts_among_other_columns_are_not_asked_about():

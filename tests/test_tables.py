@@ -116,6 +116,10 @@ def test_sentinels_are_missing_values(folder, sentinel):
     assert_allclose(results("s.csv")["score"], expected.scores_, atol=1e-9)
     told = run("score", "x.csv", *FAST, "--na", "none").stdout
     assert "taken as missing" not in told
+    b = np.where(np.arange(20_000) % 50, np.random.default_rng(0).normal(size=20_000), sentinel)
+    (_, column) = TablePreparer().fit(pd.DataFrame({"a": b[::-1] ** 2, "b": b})).plan_.columns
+    assert " rows of those looked at is taken as missing" in column.reason
+    assert column.n_missing == 400
 
 
 def test_a_frame_is_only_warned_of(folder):

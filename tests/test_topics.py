@@ -170,4 +170,8 @@ def test_pictures_and_page(scored, tmp_path):
     assert (counted.counts.tolist(), counted.outliers.tolist()) == ([2, 3], [0.25, 0.0])
     assert [text.get_text() for text in axes[3].texts][:2] == ["25%", "0%"]
     scored.report(tmp_path / "page.html")
-    assert '"document"' in (tmp_path / "page.html").read_text(encoding="utf-8")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert '"document"' in page
+    assert '"names":{"0":"0: word, other","3":"3: word, other"' in page
+    scored.report(tmp_path / "page.html", names={"0": "words"})
+    assert '"names":{"0":"words"}' in (tmp_path / "page.html").read_text(encoding="utf-8")

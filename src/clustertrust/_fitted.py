@@ -116,7 +116,7 @@ class FittedScores(ScoresInNotebook, ClusterMixin, BaseEstimator):
         return self.model_.score(X, rows)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Return the mean of `score_samples(X)`, for model selection.
+        """Return the mean of `score_samples(X)`. To choose k, use `choose_k` instead.
 
         Parameters
         ----------

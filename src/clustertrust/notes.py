@@ -63,7 +63,7 @@ def note_on_cut(cut: int, judged: int) -> tuple[Message, ...]:
     if judged == 0 or cut < CUT_OFF * judged:
         return ()
     text = (
-        f"Geometry is exactly 0 on {cut} of {judged} points, whose silhouettes do not "
+        f"Geometry is exactly 0 on {cut:,} of {judged:,} points, whose silhouettes do not "
         "exceed their spread, so they cannot be ranked. {normalization='affine'} ranks them too."
     )
     return (Message(text),)
@@ -132,7 +132,9 @@ def note_on_runs(alike: int, judged: int, alone: bool = True) -> tuple[Message, 
     """Return a note if nearly all points have stability 1 and nothing but geometry adds to it."""
     if judged == 0 or alike < ALIKE * judged:
         return ()
-    where, there = ("", "") if alike == judged else (f" on {alike} of {judged} points", " there")
+    where, there = "", ""
+    if alike < judged:
+        where, there = f" on {alike:,} of {judged:,} points", " there"
     so = f"the score{there} is geometry alone" if alone else f"stability says nothing{there}"
     text = (
         f"The runs do not differ{where} (stability 1), so {so}. Vary the data of the runs "

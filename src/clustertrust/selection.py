@@ -137,7 +137,7 @@ def select_top(scores: Any, share: float, *, random_state: Any = 0) -> Bools:
     scores = check_scores(scores)
     share = check_number("share", share)
     if not 0 <= share <= 1:
-        raise ValueError(f"share={share!r} must lie between 0 and 1; 0.7 keeps 70 % of the points.")
+        raise ValueError(f"share={share!r} must lie between 0 and 1; 0.7 keeps 70% of the points.")
     n_kept = int(np.floor(share * len(scores) + 1e-9))
     scored = int((~np.isnan(scores)).sum())
     if scored < n_kept:
@@ -325,8 +325,7 @@ def _check_coverages(coverages: Any, scores: Floats) -> tuple[Floats, Ints]:
         raise ValueError("coverages is empty; give at least one share.")
     if not ((grid > 0) & (grid <= 1)).all():
         raise ValueError(
-            f"coverages={grid.tolist()} must be above 0 and at most 1; 0.7 keeps 70 % of the "
-            "points."
+            f"coverages={grid.tolist()} must be above 0 and at most 1; 0.7 keeps 70% of the points."
         )
     n, scored = len(scores), int((~np.isnan(scores)).sum())
     sizes = np.round(np.round(grid * n, 9)).astype(np.int64)

@@ -82,7 +82,7 @@ class Summary:
             return str(table.to_string(float_format=lambda value: f"{value:.3f}"))
 
         counted_from = " (rows count from 0)" if self.ambiguous.index.name == "row" else ""
-        counted = ", ".join(f"{name} {count}" for name, count in self.reasons.items())
+        counted = ", ".join(f"{name} {count:,}" for name, count in self.reasons.items())
         return "\n\n".join(
             [
                 *([] if self.verdict is None else [str(self.verdict)]),
@@ -215,7 +215,7 @@ def _differences(at: Cut, test: Tested, k: int) -> list[str]:
 def headline(points: int, clusters: int, ensemble: Ensemble, geometry: str) -> str:
     """Return the numbers of points, clusters and runs, and the geometry, as text."""
     counted = "1 cluster" if clusters == 1 else f"{clusters} clusters"
-    return f"{points} points, {counted}, {runs_of(ensemble)}, {geometry} silhouettes"
+    return f"{points:,} points, {counted}, {runs_of(ensemble)}, {geometry} silhouettes"
 
 
 def runs_of(ensemble: Ensemble) -> str:

@@ -13,7 +13,8 @@ def no_process_stays():
     """A test that fails before its command has ended must not leave it running."""
     yield
     while STARTED:
-        STARTED.pop().kill()
+        with STARTED.pop() as running:  # its pipes are closed, too
+            running.kill()
 
 
 @pytest.fixture

@@ -74,7 +74,7 @@ def test_questions_can_be_filled_in_and_give_a_kept_set(scored):
     )
     kept = pd.read_csv("kept.csv")
     assert (
-        f"Of the {len(kept):,} rows kept at most 10 % are wrong, with 95 % confidence; 120 answers "
+        f"Of the {len(kept):,} rows kept, at most 10% are wrong, with 95% confidence; 120 answers "
         "used." in result.stdout
     )
     assert "Right, by cluster:" in result.stdout
@@ -331,6 +331,8 @@ def test_ask_and_decide_use_the_columns_that_score_used(scored):
         assert ("Columns are used as s.csv.plan.json says" in said) == (name == "found")
         assert ("q.csv --drop diagnosis" in said.replace("typed.csv", "q.csv")) == (name == "typed")
     assert found["found"] == found["typed"] != found["wrong"]
+    said = run("ask", "table.csv", "s.csv", "--out", "q.csv", "--impute", "mean").stdout
+    assert "q.csv --impute mean --out kept.csv" in said
     fill("found.csv", DIAGNOSIS, "a.csv")
     kept = {}
     for name, options in (("found", ()), ("typed", (*typed, "--drop", "score"))):

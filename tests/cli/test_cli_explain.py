@@ -46,6 +46,13 @@ def test_a_named_row_beside_its_clusters_by_a_plain_mean(scored):
     assert order == speaks.sort_values(ascending=False).index.tolist()
 
 
+def test_a_rival_without_a_row_is_not_compared(scored):
+    scored.assign(rival=9).to_csv("scores.csv")
+    said = run("explain", "data.csv", "scores.csv", "f52").stdout
+    assert "No row is in cluster 9: there is nothing to compare with." in said
+    assert " nearer to\n" not in said
+
+
 def test_categories_are_compared_too_and_clusters_have_names(scored):
     table = pd.read_csv("data.csv")
     kinds = table["kind"].where(table.index != 52, "s")
@@ -77,7 +84,7 @@ def test_names_that_were_found_and_not_given_match_the_rows_too(scored):
     assert f"Row f52: cluster {row['label']}, score {row['score']:.3f} ± " in printed
     table.assign(flower=[*NAMES[:-1], "other"]).to_csv("others.csv", index=False)
     failed = run("explain", "others.csv", "out.csv", "f52", code=1).stderr
-    assert "out.csv has no scores for 1 rows of others.csv, such as 'other'" in failed
+    assert "out.csv has no scores for 1 row of others.csv, such as 'other'" in failed
 
 
 def test_a_row_by_its_number(scored):
@@ -105,7 +112,26 @@ def test_a_row_that_was_left_out(scored):
     run("score", "gaps.csv", "-k", "3", "--runs", "4", "--id", "flower", *drop, "--out", "g.csv")
     printed = run("explain", "gaps.csv", "g.csv", "f3").stdout
     assert "Row f3: no score." in printed
-    assert "The row was left out" in printed
+    assert "\nLeft out: missing values.\n" in printed
+    # Gaps make floats of the labels in the file.
+    assert "Row f1: cluster 0, score" in run("explain", "gaps.csv", "g.csv", "f1").stdout
+    Path("names.json").write_text('{"0": "small"}')
+    typed = ("explain", "gaps.csv", "g.csv", "f1", "--names", "names.json")
+    assert "Row f1: cluster small, score" in run(*typed).stdout
+
+
+def test_rows_below_the_names_that_are_no_points_need_no_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"P-{i},{6 + i % 2 * 3 + i / 100},{i % 7 + 0.5}," for i in range(30)]
+    Path("lab.csv").write_text("\n".join(["sample,pH,lead,note", ",-,mg/l,", *rows, ",total,,"]))
+    run("score", "lab.csv", "-k", "2", "--runs", "4", "--out", "s.csv", "--model", "m")
+    printed = run("explain", "lab.csv", "s.csv", "P-3").stdout
+    assert "Row P-3: cluster" in printed
+    assert "Not clustered: sample = P-3, note = missing." in printed
+    told = run("explain", "lab.csv", "s.csv", "nan", code=1).stderr
+    assert "they look like 'P-0'" in told
+    # Units are left out and no texts among numbers.
+    assert run("predict", "m", "lab.csv").stderr == ""
 
 
 @pytest.mark.parametrize("how", [(), ("--metric", "gower", "--clusterer", "kmedoids")])

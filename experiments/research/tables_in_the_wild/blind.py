@@ -23,7 +23,7 @@ from experiments.research.tables_in_the_wild.judge import LETTERS, PLAIN, judged
 from experiments.research.tables_in_the_wild.run import fetch, tables
 
 UNSEEN = {"drawn": "before"} | dict.fromkeys(
-    ("last", "more", "third", "fourth", "fifth", "sixth", "seventh", "eighth"), "unseen"
+    ("last", "more", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"), "unseen"
 )
 # No word of a name begins or ends like these.
 NAMES = ["".join(letters) for letters in product("bfgjkmpqvwxz", repeat=4)]

@@ -6,12 +6,13 @@
     python -m experiments.research.tables_in_the_wild.draw PACKAGES sixth
     python -m experiments.research.tables_in_the_wild.draw PACKAGES seventh
     python -m experiments.research.tables_in_the_wild.draw PACKAGES eighth
+    python -m experiments.research.tables_in_the_wild.draw PACKAGES ninth
 
 `PACKAGES` is where the packages of `packages_drawn.txt` (or `_third`, `_fifth`, `_sixth`) lie, and for
 `sixth` and later ones what `export.R` wrote of R packages. The lists are
 `drawn.txt`, which rules may be changed by, `last.txt`, from other packages, `more.txt`, for figures
 at the end, `third.txt`, from packages that none of these used, `fourth.txt`, further tables of
-some of them, and `fifth.txt` to `eighth.txt`, from packages that no other list used. Files among them that hold no
+some of them, and `fifth.txt` to `ninth.txt`, from packages that no other list used. Files among them that hold no
 table are marked by hand.
 """
 
@@ -85,6 +86,17 @@ EIGHTH = (  # noqa: SIM905
     "R-sampling R-segmented R-seqinr R-smcfcs R-snowfall R-sp R-survMisc R-taxize R-threejs "
     "R-unbalanced R-urltools R-wikitaxa"
 ).split()
+# The same of another random 320, and packages of Python.
+NINTH = [
+    *(  # noqa: SIM905
+        "R-AER R-BayesFactor R-DEoptim R-Guerry R-HSMMSingleCell R-KMsurv R-Rcpi R-RgoogleMaps "
+        "R-Rwave R-WhatIf R-animation R-boot R-bridgesampling R-circular R-cluster R-deal "
+        "R-dendsort R-dplyr R-emoa R-fGarch R-fImport R-ggm R-ggvis R-impute R-jomo R-kutils "
+        "R-labdsv R-maxstat R-mcmc R-mi R-mutoss R-nlme R-partykit R-pracma R-psy R-r2d2 "
+        "R-reshape2 R-rgdal R-robustbase R-rockchalk R-rtdists R-spacetime R-tgp R-tigger R-vcd"
+    ).split(),
+    *"dabl data holoviews hvsampledata liana mesa pmlb psychopy pvanalytics scanpy".split(),  # noqa: SIM905
+]
 LISTS = {
     "drawn": (DRAWN, 6),
     "last": (LAST, 6),
@@ -95,6 +107,7 @@ LISTS = {
     "sixth": (SIXTH, 2),
     "seventh": (SEVENTH, 2),
     "eighth": (EIGHTH, 2),
+    "ninth": (NINTH, 2),
 }
 
 

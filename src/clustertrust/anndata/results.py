@@ -108,7 +108,7 @@ def decide(
     adata: Any,
     *,
     answers_in: str = "cake_answer",
-    risk: float = 0.05,
+    risk: float = 0.1,
     delta: float = 0.05,
     use_rep: str = "X_pca",
     key_added: str = "cake",
@@ -145,7 +145,7 @@ def decide(
     >>> asked = clustertrust.anndata.ask(adata, 90, use_rep="X")
     >>> adata.obs.loc[asked.index, "cake_answer"] = "right"  # yours
     >>> print(clustertrust.anndata.decide(adata, risk=0.1, use_rep="X"))
-    Of the 150 rows kept at most 10 % are wrong, with 95 % confidence; 90 answers used.
+    Of the 150 rows kept, at most 10% are wrong, with 95% confidence; 90 answers used.
     """
     table = results_of(adata, key_added)
     if answers_in not in adata.obs:
@@ -190,7 +190,7 @@ def _categories(labels: pd.Series) -> pd.Categorical:
 
 def _storable(value: Any) -> Any:
     """Return a setting as H5AD can hold it; None is left out."""
-    if value is None or isinstance(value, bool | int | float | str):
+    if value is None or isinstance(value, bool | int | float | str | pd.DataFrame):
         return value
     if isinstance(value, Mapping):
         return {

@@ -22,7 +22,7 @@ from clustertrust.anndata.data import (
     with_variation,
 )
 from clustertrust.anndata.results import annotate, results_of
-from clustertrust.auditing import Audit, audit
+from clustertrust.auditing import audit
 from clustertrust.auditing.labelling import N_RUNS
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.estimator import CAKE, confidence
@@ -32,6 +32,8 @@ from clustertrust.results import Confidence
 
 # Parameters that say where work is done, not what is done
 WHERE = ("n_jobs", "device", "verbose")
+# What an audit found: the names of it in the settings, as in `Audit.findings`
+WRONG_LABELS, VERDICTS, DOUBTFUL = "wrong_labels", "verdicts", "doubtful"
 
 # Numbers are a measurement, not clusters, if more than FEW differ, and more than MANY or than this
 # SHARE of the cells.
@@ -238,16 +240,31 @@ def report(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     clustertrust.anndata.report(adata, Path(folder, "cells.html"), title="Cells")
     """
+    stored = dict(adata.uns.get(key_added, {}))
+    findings = _findings(stored.pop(VERDICTS, None), stored.get(WRONG_LABELS))
     write_report(
         path,
         results_of(adata, key_added),
-        settings=dict(adata.uns.get(key_added, {})),
+        settings=stored,
         title=title,
         threshold=threshold,
-        chance=adata.uns.get(key_added, {}).get("chance"),
+        chance=stored.get("chance"),
+        findings=findings,
         embedding=placed(adata, basis),
         original=described(adata, key_added),
     )
+
+
+def _findings(verdicts: Any, wrong_labels: Any) -> dict[str, Any] | None:
+    """Return what `Audit.findings` gave, from what the settings have of it; None: nothing."""
+    if not isinstance(verdicts, pd.DataFrame):
+        return None
+    doubtful = verdicts[DOUBTFUL].astype(bool)
+    return {
+        WRONG_LABELS: str(wrong_labels),
+        VERDICTS: dict(zip(verdicts["label"].astype(str), verdicts["verdict"], strict=True)),
+        DOUBTFUL: verdicts.loc[doubtful, "label"].astype(str).tolist(),
+    }
 
 
 def _described(labels: Any, scored: Confidence) -> dict[str, Any]:
@@ -265,8 +282,12 @@ def _described(labels: Any, scored: Confidence) -> dict[str, Any]:
         facts["labels"] = labels if isinstance(labels, str) else list(labels)
     if scored.ensemble.noise:
         facts["taken_as_noise"] = noise_text(scored.ensemble.noise)
-    if isinstance(scored, Audit):
-        facts["verdicts"] = scored.verdicts_by_name()
+    findings = scored.findings()
+    if findings:
+        # A table: in an H5AD file, "CD4+/CD8+" as a key would be two.
+        verdicts = pd.DataFrame(findings[VERDICTS].items(), columns=["label", "verdict"])
+        verdicts[DOUBTFUL] = verdicts["label"].isin(findings[DOUBTFUL])
+        facts |= {WRONG_LABELS: findings[WRONG_LABELS], VERDICTS: verdicts}
     return facts
 
 

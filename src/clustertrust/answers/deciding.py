@@ -104,7 +104,7 @@ class Decision:
             f"at most {_percent(self.risk)} are wrong, with {_percent(1 - self.delta)} confidence"
         )
         if self.guaranteed:
-            text = f"Of the {self.n_kept:,} rows kept {surely}; {answers}."
+            text = f"Of the {self.n_kept:,} rows kept, {surely}; {answers}."
             if self.answers.rounds > 1:
                 together = max(1 - self.answers.rounds * self.delta, 0.0)
                 text += (
@@ -118,8 +118,8 @@ class Decision:
                 f"can be guaranteed; {answers}. {self.advice}"
             )
         return (
-            f"Nothing is kept: it cannot be shown for any set of rows that {surely}; {answers}. "
-            f"{self.advice}"
+            f"Nothing is kept: the answers do not show for any set of rows that {surely}; "
+            f"{answers}. {self.advice}"
         )
 
     @property
@@ -134,11 +134,11 @@ class Decision:
                 "More answers are unlikely to help: even among the surest rows too many are "
                 "probably wrong. Allow a larger risk, or cluster again."
             )
-        return f"Ask about {self.more} more rows, drawn at random."
+        return f"Ask about at least {self.more} more rows, drawn at random."
 
 
 def decide(
-    cake: Any, answers: Answers, *, risk: float = 0.05, delta: float = 0.05, X: Any = None
+    cake: Any, answers: Answers, *, risk: float = 0.1, delta: float = 0.05, X: Any = None
 ) -> Decision:
     """Find which points can be kept with an error of at most `risk`.
 
@@ -343,4 +343,4 @@ def _left(scores: Floats, answers: Answers) -> int:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.4g} %"
+    return f"{100 * share:.4g}%"

@@ -200,7 +200,7 @@ class Audit(Confidence):
         return with_findings(scores, str(self.wrong_labels), suspects, verdicts)
 
     def verdicts_by_name(self) -> dict[str, str]:
-        """Return the verdict on each given cluster in words, as AnnData objects list it."""
+        """Return the verdict on each given cluster in words."""
         return {f"verdict on {verdict.cluster}": str(verdict) for verdict in self.verdicts}
 
     def _page_settings(self) -> dict[str, Any]:

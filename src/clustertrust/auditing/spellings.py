@@ -14,6 +14,8 @@ SHOWN = 3
 # A label is taken for a misspelling only of one with so many times its points, and only if the word
 # that differs has so many letters: "type A" is no misspelling of "type B".
 FREQUENT, LETTERS = 10, 5
+# Longer labels are sentences.
+LONGEST = 60
 
 
 def warn_of_spellings(names: Sequence[Any], sizes: Sequence[int]) -> None:
@@ -35,10 +37,10 @@ def misspellings(points: dict[str, int]) -> list[tuple[str, str]]:
     `points` says how many points each has. A typing error is a letter too many, missing, wrong, or
     swapped with the next one.
     """
-    # Those with such an error are alike without some letter: O(letters) for each label.
+    # Those with such an error are alike without some letter.
     alike: dict[str, set[str]] = {}
     for name in points:
-        for at in range(len(name) + 1):
+        for at in range(len(name) + 1 if len(name) <= LONGEST else 0):
             alike.setdefault(name[:at] + name[at + 1 :], set()).add(name)
     return sorted(
         {

@@ -78,7 +78,7 @@ def pseudo_labels(
 
 def _surest_of_each(codes: Array, values: Floats, share: Any, random_state: Any) -> Bools:
     """Return a mask of the surest ⌊share · size⌋ points of each cluster, at least one."""
-    share = check_inside("share", share, ends="(]", remedy="0.6 keeps 60 % of each cluster")
+    share = check_inside("share", share, ends="(]", remedy="0.6 keeps 60% of each cluster")
     kept = np.zeros(len(codes), dtype=bool)
     for code in range(codes.max(initial=-1) + 1):
         members = np.flatnonzero((codes == code) & ~np.isnan(values))

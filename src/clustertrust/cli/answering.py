@@ -150,7 +150,7 @@ def _decided(file: ScoredFile, decision: Decision) -> pd.DataFrame:
 def _by_cluster(decision: Decision) -> str:
     """Return the accuracy of each cluster as text."""
     table = decision.learned.by_cluster.head(LISTED)
-    level = f"{100 * decision.learned.level:g} %"
+    level = f"{100 * decision.learned.level:g}%"
     lines = ["Right, by cluster:"]
     for cluster, row in table.iterrows():
         lines.append(

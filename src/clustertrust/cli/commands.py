@@ -121,7 +121,7 @@ COMMANDS: dict[str, click.Command] = {
         "clustertrust.cli.answering:ask_questions",
         short_help="Choose rows to ask a person about.",
         epilog="""\b
-        clustertrust ask data.csv scores.csv --n 60 --out questions.csv
+        clustertrust ask data.csv scores.csv --n 120 --out questions.csv
         clustertrust ask data.csv scores.csv --answers questions.csv --n 40 --out more.csv""",
     ),
     "decide": _command(
@@ -129,7 +129,7 @@ COMMANDS: dict[str, click.Command] = {
         "clustertrust.cli.answering:decide_rows",
         short_help="Find which rows can be kept, by a person's answers.",
         epilog="""\b
-        clustertrust decide scores.csv questions.csv --risk 0.05 --out kept.csv
+        clustertrust decide scores.csv questions.csv --risk 0.1 --out kept.csv
         clustertrust decide scores.csv questions.csv more.csv --report learned.html""",
     ),
 }

@@ -12,7 +12,7 @@ from clustertrust._shares import percents
 from clustertrust.cli.checks import check_tools
 from clustertrust.cli.points import ROW, Points, name_of
 from clustertrust.cli.reviews import ExplainRequest
-from clustertrust.cli.scored_files import read_scored_points
+from clustertrust.cli.scored_files import read_scored_points, texts_of
 from clustertrust.cli.sidecar_plan import notes_on_columns, read_as_scored
 from clustertrust.cli.terminal import echo
 from clustertrust.cli.writing import read_names
@@ -37,8 +37,8 @@ def explain(request: ExplainRequest) -> None:
     row = table.iloc[position]
     lines = [*notes_on_columns(request.columns, columns, None), *_in_words(request.row, row)]
     if not points.kept[position]:
-        why = "" if points.why is None else f": {points.why[position]}"
-        lines.append(f"The row was left out{why}.")
+        why = "" if points.why is None else points.why[position]
+        lines.append(f"{why.capitalize() or 'Left out'}.")
     else:
         lines += _compared_with_clusters(points, table, position)
     lines += _other_values(points, position)
@@ -48,20 +48,20 @@ def explain(request: ExplainRequest) -> None:
 def _with_names(
     table: pd.DataFrame, names: dict[str, str] | None, path: str | None
 ) -> pd.DataFrame:
-    """Return the table with clusters under the names that a person gave them."""
-    if not names:
-        return table
+    """Return the table with clusters as integers, or under the names that a person gave them.
+
+    Gaps had made floats of integers.
+    """
     columns = [name for name in table if name in COLUMNS and COLUMNS[name].kind == "cluster"]
-    labels = {str(label) for name in columns for label in table[name].dropna().unique()}
-    lost = next((label for label in names if label not in labels), None)
-    if lost is not None:
-        raise ValueError(f"--names {path}: {lost!r} is not a cluster of these scores.")
-    return table.assign(
-        **{
-            name: table[name].map(lambda label: names.get(str(label)) or label, na_action="ignore")
-            for name in columns
-        }
-    )
+    clusters = table[columns].convert_dtypes().astype(object)
+    clusters = clusters.where(clusters.notna(), None)
+    if names:
+        labels = {str(label) for name in columns for label in clusters[name].dropna()}
+        lost = next((label for label in names if label not in labels), None)
+        if lost is not None:
+            raise ValueError(f"--names {path}: {lost!r} is not a cluster of these scores.")
+        clusters = clusters.map(lambda label: names.get(str(label)) or label, na_action="ignore")
+    return table.assign(**{name: clusters[name] for name in columns})
 
 
 def _position(name: str, ids: pd.Index, source: str) -> int:
@@ -73,8 +73,8 @@ def _position(name: str, ids: pd.Index, source: str) -> int:
             f"ROW {name!r}: {source} has rows 0 to {len(ids) - 1}. Give such a number, or name the "
             "rows by a column with --id."
         )
-    texts = ids.map(str)
-    places = np.flatnonzero(texts == name)
+    texts = texts_of(ids)
+    places = np.flatnonzero((texts == name) & (texts != ""))
     if places.size == 1:
         return int(places[0])
     if places.size:
@@ -82,7 +82,8 @@ def _position(name: str, ids: pd.Index, source: str) -> int:
             f"ROW {name!r} names {places.size} rows; name another column with --id, or drop it."
         )
     near = difflib.get_close_matches(name, texts[:100_000], 1)
-    hint = f"did you mean {near[0]!r}?" if near else f"they look like {str(ids[0])!r}."
+    first = next(filter(None, texts), "")
+    hint = f"did you mean {near[0]!r}?" if near else f"they look like {first!r}."
     raise ValueError(f"ROW {name!r} is not the name of a row in the column {ids.name}; {hint}")
 
 
@@ -122,7 +123,10 @@ def _compared_with_clusters(points: Points, table: pd.DataFrame, position: int) 
         return []
     labels = table["label"][points.kept].to_numpy()
     at = int(points.kept[:position].sum())
-    clusters = [row["label"]] + ([row["rival"]] if pd.notna(row.get("rival")) else [])
+    rivals = [row["rival"]] if pd.notna(row.get("rival")) else []
+    # The consensus may leave a cluster of some runs without a row.
+    lost = [rival for rival in rivals if not (labels == rival).any()]
+    clusters = [row["label"], *(rival for rival in rivals if rival not in lost)]
     numbers = points.unscaled.select_dtypes("number")
     numbers = numbers[[name for name in numbers if name not in points.encoded]]
     values = numbers.iloc[at]
@@ -139,7 +143,7 @@ def _compared_with_clusters(points: Points, table: pd.DataFrame, position: int) 
         nearer = np.where(other < own, str(clusters[1]), str(clusters[0]))
         shown["nearer to"] = np.where(shown["this row"].isna(), "", nearer)
         shown = shown.loc[(own - other).sort_values(ascending=False, kind="stable").index]
-    lines = []
+    lines = [f"No row is in cluster {rival}: there is nothing to compare with." for rival in lost]
     if len(shown):
         more = f"\n… and {len(shown) - LISTED} more columns" if len(shown) > LISTED else ""
         shown = shown.head(LISTED)
@@ -178,7 +182,8 @@ def _other_values(points: Points, position: int) -> list[str]:
     if points.original is None or points.plan is None:
         return []
     used = {column.name for column in points.plan.used}
-    others = [name for name in points.original if str(name) not in used]
-    own = points.original
-    values = ", ".join(f"{name} = {own[name].iloc[position]}" for name in others[:LISTED])
+    others = [name for name in map(str, points.original) if name not in used]
+    own = points.original.iloc[position]
+    texts = {name: "" if pd.isna(own[name]) else str(own[name]) for name in others[:LISTED]}
+    values = ", ".join(f"{name} = {text or MISSING}" for name, text in texts.items())
     return [f"\nNot clustered: {values}."] if others else []

@@ -140,8 +140,7 @@ class FittedTable:
         if kept is not None:
             return cls(TablePreparer.from_json(kept), names is not None, True)
         features = range(cake.n_features_in_) if names is None else names
-        columns = (ColumnPlan(str(one), "number", "number", user_decided=True) for one in features)
-        plan = TablePlan(tuple(columns), missing="drop")
+        plan = replace(TablePlan.of_numbers(features), missing="drop")
         return cls(TablePreparer.from_plan(plan), names is not None, False)
 
     def preparer_of(self, frame: pd.DataFrame, columns: ReadOptions, data: str) -> TablePreparer:
@@ -169,10 +168,11 @@ class FittedTable:
                     "fit; use --drop-missing."
                 )
             return TablePreparer.from_plan(plan)
+        plan = replace(plan, rows=tuple(odd_rows(frame, plan)))
+        points = frame.drop(index=frame.index[[row for row, _ in plan.rows]])
         for column in plan.used:
             if column.use == "number":
-                warn_of_unread(frame[column.name], column, plan)
-        plan = replace(plan, rows=tuple(odd_rows(frame, plan)))
+                warn_of_unread(points[column.name], column, plan)
         return TablePreparer.from_plan(plan, self.preparer.measures_)
 
 

@@ -18,7 +18,7 @@ from clustertrust.cli.wording import score_wording
 from clustertrust.cli.writing import read_names, title_of, write_page
 
 NO_VERDICT = (
-    "A file of scores does not say what data without clusters reach. For a verdict on the page, "
+    "A file of scores does not say what data without clusters score. For a verdict on the page, "
     "add --chance with the number that clustertrust score printed."
 )
 

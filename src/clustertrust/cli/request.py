@@ -219,7 +219,7 @@ class AuditRequest(ScoreRequest):
         ["auto", "none"],
     )
     pred_probs: str | None = option(
-        "Your own out-of-sample probabilities, in place of theirs: a table with one column named "
+        "Your own out-of-sample probabilities instead: a table with one column named "
         "after each label, or an array (.npy) in the order of the sorted labels.",
         type=STORED,
         metavar="FILE",

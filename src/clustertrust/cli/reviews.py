@@ -72,7 +72,12 @@ class AskRequest(TableRequest):
 
     data: str = argument(INPUT)
     scores: str = argument(STORED)
-    n: int = count("Number of questions.", "--n", "-n", default=60)
+    n: int = count(
+        "Number of questions. A risk of 0.1 needs about 60, 0.05 about 120.",
+        "--n",
+        "-n",
+        default=60,
+    )
     n_random: int | None = count(
         "How many of them to draw at random; only these count for the guarantee.  [default: two "
         "thirds]",
@@ -106,7 +111,7 @@ class DecideRequest(TableRequest):
     scores: str = argument(STORED)
     answers: tuple[str, ...] = argument(STORED, nargs=-1, required=True)
     risk: float = option(
-        "Largest share of wrong rows among those kept.", type=SHARE, default=0.05, metavar="P"
+        "Largest share of wrong rows among those kept.", type=SHARE, default=0.1, metavar="P"
     )
     confidence: float = option(
         "Probability that this holds.", type=SHARE, default=0.95, metavar="P"

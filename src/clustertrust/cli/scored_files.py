@@ -32,13 +32,11 @@ def read_scored_points(
     detected = None if points.plan is None else points.plan.id
     id = columns.id or detected
     table = _read_scores(scores, id)
-    places = np.arange(len(table))
+    places: Ints = np.arange(len(table))
     # A file of scores may lack the names that the table was found to have.
     if columns.id is not None or (id and table.index.name in (beside_results(id), id)):
-        # Raises if names occur twice.
-        by_name = _by_name(table, points.ids, scores, data)
-        places = table.index.map(str).get_indexer(points.ids.map(str))
-        table = by_name
+        places = _places_by_name(table.index, points.ids, scores, data)
+        table = table.reset_index(drop=True).reindex(places).set_axis(points.ids, axis=0)
     elif len(table) != len(points.ids):
         raise ValueError(
             f"{scores} has {len(table)} rows and {data} has {len(points.ids)}; give the data that "
@@ -87,22 +85,26 @@ def _lone_name(names: list[str]) -> str | None:
     return names[0] if names[0] not in COLUMNS and set(names[1:]) <= set(COLUMNS) else None
 
 
-def _by_name(table: pd.DataFrame, ids: pd.Index, scores: str, data: str) -> pd.DataFrame:
-    """Return rows of scores in the order of the data."""
-    theirs = table.set_axis(table.index.map(str), axis=0)
-    ours = ids.map(str)
-    if not theirs.index.is_unique or not ours.is_unique:
+def _places_by_name(theirs: pd.Index, ids: pd.Index, scores: str, data: str) -> Ints:
+    """Return where the rows of the data are in the scores; -1 where a row has no name, as units."""
+    theirs, ours = (texts_of(names) for names in (theirs, ids))
+    known = ours != ""
+    if not (theirs[theirs != ""].is_unique and ours[known].is_unique):
         raise ValueError(
             f"--id {ids.name}: some of its values occur more than once, so it does not identify "
             "the rows; name another column."
         )
-    missing = ours[~ours.isin(theirs.index)]
-    if len(missing):
-        raise ValueError(
-            f"{scores} has no scores for {len(missing)} rows of {data}, such as "
-            f"{str(missing[0])!r}."
-        )
-    return theirs.loc[ours].set_axis(ids, axis=0)
+    places = pd.Series(np.arange(len(theirs)), index=theirs)[theirs != ""].reindex(ours)
+    lost = places.isna().to_numpy() & known
+    if lost.any():
+        rows = "1 row" if lost.sum() == 1 else f"{lost.sum()} rows"
+        raise ValueError(f"{scores} has no scores for {rows} of {data}, such as {ours[lost][0]!r}.")
+    return places.fillna(-1).to_numpy(np.int64)
+
+
+def texts_of(names: pd.Index) -> pd.Index:
+    """Return names of rows as text, an empty one where a row has none."""
+    return pd.Index(["" if pd.isna(name) else str(name) for name in names], dtype=object)
 
 
 @dataclass(frozen=True)

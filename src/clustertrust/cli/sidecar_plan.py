@@ -101,11 +101,10 @@ def notes_on_columns(typed: ReadOptions, used: ReadOptions, points: Points | Non
 
 def retyped(columns: ReadOptions) -> str:
     """Return the options that chose columns as they may be typed again, after a blank."""
-    names = ("id", "use", "drop", "keep", "category", "na")
+    names = ("id", "use", "drop", "keep", "category", "na", "impute", "plan")
     options = [(name, value) for name in names for value in _listed(getattr(columns, name))]
     options += [("scale", columns.scale)] * (columns.scale != "auto")
     options += [("encode", columns.encode)] * (columns.encode not in ("auto", "match"))
-    options += [] if columns.plan is None else [("plan", columns.plan)]
     flags = ["--standardize"] * columns.standardize + ["--drop-missing"] * columns.drop_missing
     words = [f"--{name} {quote(str(value))}" for name, value in options]
     return "".join(f" {word}" for word in (*words, *flags))

@@ -350,8 +350,8 @@ class KProfile:
             numbers = ", ".join(map(str, self.null_test.n_clusters.tolist()))
             left = len(self.null_test.n_clusters) < len(self.n_clusters)
             compared = [
-                f"Compared with data without clusters: {numbers} (adjusted: 0 if they score as "
-                f"high, at most 1){'; full effort compares all' * left}."
+                f"The column adjusted compares k = {numbers} with data without clusters: 0 if "
+                f"they score as high, at most 1{'; full effort compares every k' * left}."
             ]
         return [self._members(), *compared, *self._asides()]
 

@@ -195,7 +195,7 @@ class NullReference:
         """Return a short text: the mean scores, the verdict, and a table by cluster."""
         k, m = self.confidence.n_clusters, len(self.points)
         lines = [
-            f"{m} points, {k} clusters, {runs_of(self.confidence.ensemble)}: "
+            f"{m:,} points, {k} clusters, {runs_of(self.confidence.ensemble)}: "
             f"mean score {self.mean:.3f}"
         ]
         for name in self.families:

@@ -227,8 +227,7 @@ def sample(scores: Floats, most: int, also: Ints) -> Ints | None:
 
 # Of the random order, more than a person answers, and of the uncertain points
 MOST_RANDOM, MOST_UNCERTAIN = 1000, 400
-# What the page plans at first. With 59 random answers, all right, at most 5 % are wrong with 95 %
-# confidence; with fewer not even that can be shown.
+# What the page plans at first: enough for `decide` and a risk of 0.1, if nearly all are right.
 PLANNED_RANDOM, PLANNED_UNCERTAIN = 60, 40
 SEED = 0
 # What the command calls the index of rows without names

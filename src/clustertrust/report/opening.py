@@ -38,8 +38,8 @@ def audit_verdict(n_suspected: int, n: int) -> str:
     """Return how many of n labels look wrong, in words: what an audit asks instead."""
     if n_suspected == 0:
         return "No label looks wrong."
-    looks = "label looks" if n_suspected == 1 else "labels look"
-    return f"{n_suspected:,} of {n:,} {looks} wrong."
+    look = "looks" if n_suspected == 1 else "look"
+    return f"{n_suspected:,} of {n:,} labels {look} wrong."
 
 
 def score_shares(scores: Floats, null_scores: Any) -> dict[str, list[float]] | None:

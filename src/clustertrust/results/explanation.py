@@ -29,6 +29,8 @@ _PAIRS_ALONE = (
 )
 # Reasons that name a component.
 _WEAK = {"stable but isolated": "geometry", "compact but unstable": "stability"}
+# Half of the last digit that is printed
+ROUNDED = 0.0005
 # Components that no reason names.
 OTHER_COMPONENTS = ("persistence", "second_opinions")
 
@@ -178,9 +180,13 @@ class Explanation:
 
     def _components(self) -> list[str]:
         """Return the components of the score, one line each."""
+        left = self.silhouette_mean - self.silhouette_std
+        scaled = ""
+        if abs(self.geometry - left) > ROUNDED:
+            scaled = ", but at least 0" if self.geometry == 0 else ", scaled to lie between 0 and 1"
         placed = [
             f"Geometry {self.geometry:.3f}: silhouette {self.silhouette_mean:.3f} on average over "
-            f"the runs, less its spread of {self.silhouette_std:.3f}."
+            f"the runs, less its spread of {self.silhouette_std:.3f}{scaled}."
         ]
         if self.agreement == "given":
             own = f"silhouette {self.silhouette_mean:.3f} among the given clusters"

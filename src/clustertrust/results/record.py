@@ -202,7 +202,11 @@ class Confidence(Record):
             those of ten rows and more that mostly score above chance.
         """
         level = None if self.chance is None else self.chance.level
-        return cut(self.scores, threshold, level, self.labels)
+        scores, labels = self.scores, self.labels
+        if is_dask(scores):
+            # Both in one pass
+            scores, labels = importlib.import_module("dask").compute(scores, labels)
+        return cut(scores, threshold, level, labels)
 
     def _at(self, threshold: float | None) -> Cut:
         """Return where the scores are cut; chance is not computed for a threshold that is given."""

@@ -134,7 +134,7 @@ def build_until_converged(X: Any, settings: Settings) -> tuple[Ensemble, Silhoue
             check_enough(runs, tried)
     if error > CONVERGED or width > WITHIN:
         warn_user(
-            f"After {tried} runs the scores have not settled: for 5 % of the points they may be "
+            f"After {tried} runs the scores have not settled: for 5% of the points they may be "
             f"off by {width:.3f} or more, and their median jackknife error is {error:.2f} of their "
             f"interquartile range; at most {WITHIN} and {CONVERGED} are the goals. Another number "
             "of clusters may suit the data better."

@@ -29,6 +29,7 @@ from clustertrust.tables.words import (
     is_group,
     is_id,
     is_lasting,
+    is_of_few,
     is_rank,
     is_year,
 )
@@ -37,6 +38,8 @@ from clustertrust.tables.words import (
 MOST_CODES = 12
 # The same where they begin at 0, as counts do.
 MOST_FROM_0 = 4
+# Pairs of equal amounts that cannot be missing by chance, and share of them below which they are.
+UNLIKELY, RARELY = 6, 0.1
 # Rows from which on it is odd that all integers of a column differ.
 ODD = 20
 # Seconds since 1970, from 2000 to 2036, and milliseconds.
@@ -70,6 +73,8 @@ RARER = 3.0
 SPARSE = 100
 # From which on a weight is of a row, not of a thing; and how far from 1 the mean of such may be.
 HEAVY, NEAR_ONE = 10_000, 0.02
+# Variance of how often the ids of a panel occur, as a share of the mean.
+EVENLY = 0.1
 # Decimals of what is weighed, and below which other weights are those of rows.
 DECIMALS, LIGHT = 4, 10
 # Share of the median below which a measure comes near to 0.
@@ -78,6 +83,7 @@ FAR_FROM_ZERO = 0.05
 # next above them they occur then.
 MISSING_CODES = frozenset(range(-9, 0))
 FREQUENT = 3
+BESIDE_FEW = frozenset((77, 88, 97, 98, 99))
 
 
 @dataclass(frozen=True)
@@ -158,7 +164,8 @@ class Seen:
     @property
     def is_ordered(self) -> bool:
         """Whether its name says that its numbers have an order, or count things."""
-        return self.counts_things or any(map(is_rank, self.words))
+        ordered = (is_rank(word) or is_of_few(word) for word in self.words)
+        return self.counts_things or any(ordered)
 
     @property
     def counts_things(self) -> bool:
@@ -191,6 +198,7 @@ WEIGHT = Doubt("named like the weight of a row, not a measurement", "drop")
 YEARS_IN_A_ROW = Doubt("integers like those of years", "drop")
 CALENDAR = Doubt("all integers of a clock or a calendar, such as hours or days", "drop")
 TIMESTAMP = Doubt("integers like those of a time in seconds since 1970", "drop")
+CLOCK = Doubt("integers like those of times of day, such as 1459", "drop")
 TEXT = Doubt("named like free text, in several words", "drop")
 ZEROS = Doubt("0 cannot be measured, and may stand for a missing value", "na=0")
 
@@ -236,11 +244,18 @@ def _named_as_date(seen: Seen) -> Doubt | None:
     return DATE if named or months or clock or years else None
 
 
-def _are_on_the_clock(values: Floats) -> bool:
-    """Return whether many different numbers are times of day such as 1459, or their seconds."""
-    in_hours = values[0] >= 0 and 1000 < values[-1] <= 2400 and (values % 100 < 60).all()
-    in_seconds = values[0] >= 0 and NOON < values[-1] <= 2 * NOON
-    return bool(len(values) > 4 * MOST_CODES and (in_hours or in_seconds))
+def _are_on_the_clock(values: Floats, by_name: bool = True) -> bool:
+    """Return whether many different numbers are times of day such as 1459, or their seconds.
+
+    Numbers of any name must not be round.
+    """
+    if len(values) <= 4 * MOST_CODES or values[0] < 0:
+        return False
+    in_hours = 1000 < values[-1] <= 2400 and (values % 100 < 60).all()
+    in_seconds = NOON < values[-1] <= 2 * NOON
+    if by_name:
+        return bool(in_hours or in_seconds)
+    return bool(in_hours and (values % 50 != 0).mean() > 0.5)
 
 
 def _like_times(seen: Seen) -> Doubt | None:
@@ -256,6 +271,8 @@ def _like_times(seen: Seen) -> Doubt | None:
         return TIMESTAMP
     if seen.is_full and not seen.lasts and seen.lies_in((1900, 2050)):
         return YEARS_IN_A_ROW
+    if _are_on_the_clock(seen.distinct, by_name=False):
+        return CLOCK
     ends = (seen.distinct[0], seen.distinct[-1])
     is_calendar = ends in CALENDARS and different == ends[1] - ends[0] + 1
     # The last days and weeks are rarer.
@@ -285,19 +302,29 @@ def _named_as_id(seen: Seen) -> Doubt | None:
 
 
 def _like_an_id(seen: Seen) -> Doubt | None:
-    """Doubt integers close together that all differ, or most and never fall, as those of rows."""
-    different = len(seen.distinct)
-    if not seen.is_whole or len(seen.numbers) < ODD or np.ptp(seen.distinct) >= 2 * different:
+    """Doubt integers that hardly ever repeat, where amounts would; and those that never fall.
+
+    Amounts that are spread as evenly as can be repeat less than any others.
+    """
+    different, rows = len(seen.distinct), len(seen.numbers)
+    if not seen.is_whole or rows < ODD:
         return None
-    rises = 2 * different > len(seen.numbers) and (np.diff(seen.numbers) >= 0).all()
-    return ID if different == len(seen.numbers) or rises else None
+    by_chance = rows * (rows - 1) / 2 / (np.ptp(seen.distinct) + 1)
+    repeats = (seen.counts * (seen.counts - 1)).sum() / 2
+    close = np.ptp(seen.distinct) < 2 * different
+    rises = close and 2 * different > rows and (np.diff(seen.numbers) >= 0).all()
+    return ID if rises or (by_chance > UNLIKELY and repeats < RARELY * by_chance) else None
 
 
 def _like_groups(seen: Seen) -> Doubt | None:
-    """Doubt many integers that occur equally often, as the ids of a panel do."""
+    """Doubt many integers that occur equally often, as the ids of a panel do.
+
+    Of integers without gaps, which may be places, this must be exact.
+    """
     if not seen.is_whole or len(seen.distinct) <= MOST_CODES or seen.is_even:
         return None
-    is_panel = seen.counts[0] > 1 and np.ptp(seen.counts) == 0
+    evenly = 0.0 if seen.is_full else EVENLY * seen.counts.mean()
+    is_panel = seen.counts.min() > 1 and seen.counts.var() <= evenly
     return ID if is_panel and np.ptp(seen.distinct) < SPARSE * len(seen.distinct) else None
 
 
@@ -343,8 +370,13 @@ def has_valley(counts: Ints) -> bool:
 def _with_missing_codes(seen: Seen) -> Doubt | None:
     """Doubt zeros far from all other values of a measure that is never 0, and a frequent -1.
 
-    So for -2 to -9: the only number below 0, and more frequent than the next one above it.
+    So for -2 to -9: the only number below 0, and more frequent than the next one above it; and for
+    88 or 99 beside few smaller integers.
     """
+    if seen.is_whole and 1 < len(seen.distinct) <= MOST_CODES:
+        last, is_above = seen.distinct[-1], seen.distinct[-2] < seen.distinct[-1] / 4
+        if last in BESIDE_FEW and is_above and seen.counts[-1] > 1:
+            return _missing(last, "lies far above the others")
     if len(seen.distinct) <= ENOUGH:
         return None
     code, least = seen.distinct[:2]
@@ -354,7 +386,11 @@ def _with_missing_codes(seen: Seen) -> Doubt | None:
     is_frequent = seen.counts[0] >= FREQUENT * seen.counts[1]
     if code not in MISSING_CODES or least < 0 or not is_frequent:
         return None
-    return Doubt(f"{code:g} is frequent, and may stand for a missing value", f"na={code:g}")
+    return _missing(code, "is frequent")
+
+
+def _missing(code: float, why: str) -> Doubt:
+    return Doubt(f"{code:g} {why}, and may stand for a missing value", f"na={code:g}")
 
 
 def free_text(seen: Seen) -> Doubt | None:

@@ -5,7 +5,6 @@ A doubt changes nothing. It is printed with the plan, with its reason and what t
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import pairwise
@@ -44,6 +43,7 @@ from clustertrust.tables.words import (
     NOT_ZERO,
     OUTCOMES,
     TIMES,
+    is_amount,
     is_answer,
     is_answer_at_the_end,
     is_event,
@@ -80,9 +80,8 @@ def with_doubts(plan: TablePlan, frame: pd.DataFrame) -> TablePlan:
     seen = {c.name: _seen(c, frame, plan) for c in plan.used if not c.user_decided}
     columns = plan.read(frame)
     together = relations(columns)
-    counts = _counts_of_combinations(seen, plan, frame)
     again = {name: doubt for name, doubt in repeated(columns).items() if name in seen}
-    doubts = counts or (_answer(seen, plan, frame, together) | again)
+    doubts = _answer(seen, plan, frame, together) | again
     doubts |= _numbered_groups(seen, frame) | _paired(seen, frame)
     for name, column in seen.items():
         if name not in doubts:
@@ -122,35 +121,6 @@ def _seen(column: ColumnPlan, frame: pd.DataFrame, number_format: Any) -> Seen:
 # Rules about the table
 
 
-def _counts_of_combinations(
-    seen: dict[str, Seen], plan: TablePlan, frame: pd.DataFrame
-) -> dict[str, Doubt]:
-    """Doubt the only count of a table whose other columns list combinations of a few values."""
-    others: list[str] = []
-    counts: list[str] = []
-    for column in plan.columns:
-        if column.use == "id" or column.kind in ("id", "constant", "empty"):
-            continue
-        if frame[column.name].nunique() <= MOST_CODES:
-            others.append(column.name)
-        elif column.name in seen:
-            counts.append(column.name)
-        else:
-            # Such as dates, of which there are many combinations.
-            return {}
-    if len(counts) != 1 or len(others) < 2:
-        return {}
-    count = seen[counts[0]]
-    if not count.is_whole or count.numbers.min() < 0:
-        return {}
-    combinations = math.prod(frame[name].nunique() for name in others)
-    full = len(frame) >= 0.5 * combinations and not frame.duplicated(subset=others).any()
-    doubt = Doubt(
-        "counts of combinations of the other columns, which may be the weight of a row", "drop"
-    )
-    return {counts[0]: doubt} if full else {}
-
-
 def _answer(
     seen: dict[str, Seen], plan: TablePlan, frame: pd.DataFrame, together: Floats
 ) -> dict[str, Doubt]:
@@ -164,6 +134,8 @@ def _answer(
     last = placed[-1]
     ends = {last, placed[0]}
     answers = [n for n in seen if _is_named_as_answer(seen[n], values[n], n in ends)]
+    if any(name.lower() == "x" for name in seen):
+        answers = [name for name in answers if name.lower() != "y"]
     answers += _beside_one_unit(seen, plan, frame)
     words = [column.name for column in plan.used if column.levels and column.name in seen]
     twos = [n for n in seen if values[n] == 2 and not NO_ANSWERS & {*seen[n].words}]
@@ -287,6 +259,8 @@ def _unrelated(seen: dict[str, Seen], plan: TablePlan, together: Floats) -> dict
     for column, most in zip(plan.used, together.max(axis=0), strict=True):
         one = seen.get(column.name)
         if one is None or not one.is_whole or len(one.distinct) <= MOST_CODES or one.is_ordered:
+            continue
+        if any(map(is_amount, one.words)) or one.words == ["n"]:
             continue
         is_round = (one.numbers % 10 == 0).mean() > ROUND
         is_apart = np.ptp(one.distinct) > APART * len(one.distinct)

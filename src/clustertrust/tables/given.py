@@ -1,11 +1,10 @@
-"""Plans that need no look at a table: one that the user gave, and that of plain numbers."""
+"""A plan that the user gave, in place of a look at a table."""
 
 from __future__ import annotations
 
 from dataclasses import fields, replace
 
 from clustertrust._errors import InputError, ParameterError
-from clustertrust.tables.column import ColumnPlan
 from clustertrust.tables.kinds import ColumnChoices
 from clustertrust.tables.plan import TablePlan
 from clustertrust.tables.rows import LookedAt
@@ -29,17 +28,3 @@ def given_plan(plan: TablePlan, choices: ColumnChoices, rows: LookedAt) -> Table
     if not plan.used:
         raise InputError("{plan} uses no column; set the use of some to number.")
     return replace(plan, rows=tuple((row, why) for row, why in plan.rows if row < rows.n_rows))
-
-
-def plan_of_numbers(rows: LookedAt, choices: ColumnChoices) -> TablePlan:
-    """Return a plan that takes all columns as the numbers they are."""
-    columns = (
-        ColumnPlan(str(name), "number", "number", user_decided=True) for name in rows.frame.columns
-    )
-    return TablePlan(
-        tuple(columns),
-        scale=choices.scale,
-        missing=choices.missing,
-        na=choices.na,
-        n_rows=rows.n_rows,
-    )

@@ -12,6 +12,7 @@ import pandas as pd
 from clustertrust._types import Floats, Ints
 from clustertrust._validation.frames import check_whole_numbers
 from clustertrust.tables.column import ColumnPlan, numbers_of
+from clustertrust.tables.rows import DRAWN, HEAD
 from clustertrust.tables.values import (
     ENOUGH,
     LIMITS,
@@ -21,6 +22,7 @@ from clustertrust.tables.values import (
     decimal_of,
     in_order,
     is_date,
+    is_link,
     is_number,
     is_real,
     known_texts,
@@ -191,7 +193,9 @@ def _number(source: Source, number_format: NumberFormat, unit: str = "") -> Colu
         shown = ", ".join(f"{value:g}" for value in sentinels)
         count = int(np.isin(values, sentinels).sum())
         keep = " (na=['none'] keeps it)" if set(found) - set(named) else ""
-        reason = f"{shown} in {count} row{'s' * (count > 1)} is taken as missing{keep}"
+        rows = f"{count} row{'s' * (count > 1)}"
+        rows += " of those looked at" * (len(values) >= HEAD + DRAWN)
+        reason = f"{shown} in {rows} is taken as missing{keep}"
     return replace(plan, reason=reason)
 
 
@@ -238,7 +242,7 @@ def _what_numbers_are(
     if whole and _is_date_part(words, values):
         return "date", "a part of a date"
     if whole and different >= ENOUGH and _are_days(values):
-        return "date", "dates such as 20240131"
+        return "date", "dates such as 20240131 or 202401"
     if _is_named_as_answer(words, last):
         return "id", ANSWER
     return "number", ""
@@ -313,6 +317,8 @@ def _word_kind(plan: ColumnPlan, texts: pd.Series, last: bool) -> ColumnPlan:
         return replace(plan, kind=kind, reason="another text in every row")
     if is_named_as_id(words) and len(levels) > FEW_IDS:
         return replace(plan, kind="id", reason="named like an id")
+    if len(levels) > 2 and np.mean([is_link(level) for level in levels]) >= AS_NUMBERS:
+        return replace(plan, kind="id", reason="links or addresses")
     if _is_named_as_answer(words, last):
         return replace(plan, kind="category", reason=ANSWER)
     if len(levels) > 1 and {level.casefold() for level in levels} <= SPLITS:
@@ -376,7 +382,12 @@ def counts_rows(values: Floats, rows: Ints | int = 1) -> bool:
 
 
 def _are_days(values: Floats) -> bool:
-    """Return whether all numbers are dates such as 20240131, of the last or this century."""
+    """Return whether all numbers are dates such as 20240131, of the last or this century.
+
+    Those of months, such as 202401, have no days.
+    """
+    if values.max() < 1_000_000:
+        values = 100 * values + 1
     years, months, days = values // 10_000, values // 100 % 100, values % 100
     return bool(
         ((years >= 1900) & (years < 2100)).all()

@@ -351,9 +351,10 @@ def _seen(frame: pd.DataFrame) -> str:
 def _copies(frame: pd.DataFrame) -> list[str]:
     """Return a warning on rows that repeat another in all columns, where chance does not do so.
 
-    Some column must have so many different values that equal rows cannot be chance.
+    Some column must have so many different values that equal rows cannot be chance. In one column
+    they can: a price occurs twice.
     """
-    if frame.shape[1] > WIDE:
+    if not 1 < frame.shape[1] <= WIDE:
         return []
     is_copy = frame.duplicated()
     count = int(is_copy.sum())

@@ -80,6 +80,12 @@ class TablePlan:
     warnings: tuple[str, ...] = field(default=(), compare=False)
     problems: tuple[Problem, ...] = field(default=(), compare=False)
 
+    @classmethod
+    def of_numbers(cls, names: Iterable[Any]) -> TablePlan:
+        """Return a plan that takes all columns as the numbers they are."""
+        columns = (ColumnPlan(str(name), "number", "number", user_decided=True) for name in names)
+        return cls(tuple(columns))
+
     @property
     def used(self) -> list[ColumnPlan]:
         """The columns that are clustered."""

@@ -19,7 +19,7 @@ from clustertrust._validation.arguments import warn_user
 from clustertrust._validation.frames import is_dask
 from clustertrust.tables.column import Columns
 from clustertrust.tables.encoders import encoded_by, fit_encoders
-from clustertrust.tables.given import given_plan, plan_of_numbers
+from clustertrust.tables.given import given_plan
 from clustertrust.tables.kinds import ColumnChoices
 from clustertrust.tables.learning import DaskTable, Looked, placed, totals_of, with_totals
 from clustertrust.tables.looking import look_at
@@ -206,17 +206,17 @@ class TablePreparer(TransformerMixin, BaseEstimator):
             plain = copy.copy(self).set_output(transform="pandas")
             return X.map_partitions(_transformed, plain, meta=empty)
         frame, _ = self._frame(X, reset=False)
-        columns = self.plan_.read(frame)
-        if self.plan_.is_mixed:
-            return columns.mixed(frame.index)
-        values = self._values(columns, frame)
-        filled = values if self.plan_.missing == "drop" else self.measures_.fill(values)
-        return self.measures_.scale(filled)
+        return self._clustered(self.plan_.read(frame), frame)[0]
 
-    def _values(self, columns: Columns, frame: pd.DataFrame) -> Any:
-        """Return all features of some rows, as they are: those of the plan, and those encoded."""
+    def _clustered(self, columns: Columns, frame: pd.DataFrame) -> tuple[Any, Any]:
+        """Return some rows as they are clustered, and in their own units with their gaps."""
+        if self.plan_.is_mixed:
+            X = columns.mixed(frame.index)
+            return X, X
         encoded = [encoded_by(self.encoders_[name], frame, name) for name in self.encoders_]
-        return np.hstack([columns.features(), *encoded]) if encoded else columns.features()
+        values = np.hstack([columns.features(), *encoded]) if encoded else columns.features()
+        filled = values if self.plan_.missing == "drop" else self.measures_.fill(values)
+        return self.measures_.scale(filled), values
 
     def rows_of(self, frame: pd.DataFrame, before: int = 0) -> PreparedRows:
         """Turn a block of a table into numbers, without the rows that are not clustered.
@@ -237,12 +237,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         columns, frame = columns.of(kept), frame if kept.all() else frame[kept]
         lost = dict(zip((c.name for c in self.plan_.used), columns.lost.sum(axis=0), strict=True))
         n_missing = {name: int(n) for name, n in lost.items() if n}
-        if self.plan_.is_mixed:
-            X = columns.mixed(frame.index)
-            return PreparedRows(X, X, why, n_missing)
-        values = self._values(columns, frame)
-        X = self.measures_.scale(self.measures_.fill(values))
-        return PreparedRows(X, values, why, n_missing)
+        return PreparedRows(*self._clustered(columns, frame), why, n_missing)
 
     def left_out(self, X: Any) -> pd.Series:
         """Return why each row of a table should not be clustered, an empty text if it should.
@@ -331,7 +326,12 @@ class TablePreparer(TransformerMixin, BaseEstimator):
                     # What overflows is refused when it is measured.
                     plan = look_at(rows, choices, reading)
             else:
-                plan = plan_of_numbers(rows, choices)
+                plan = replace(
+                    TablePlan.of_numbers(rows.frame.columns),
+                    scale=choices.scale,
+                    missing=choices.missing,
+                    na=choices.na,
+                )
             if plan.problems:
                 raise TablePlanError(plan.problems)
             for warning in plan.warnings:

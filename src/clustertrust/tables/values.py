@@ -71,6 +71,7 @@ _DATE = re.compile(
     re.IGNORECASE,
 )
 
+_LINK = re.compile(r"(?:https?://|ftp://|www\.)\S+|[^\s@]+@[^\s@]+\.\w+")
 _MARKS = re.compile(r"[$€£¥₹\s\u00a0\u202f']|(?:USD|EUR|GBP|CHF|JPY)(?=[\s\d.,-]|$)|(?<=[\d\s])%$")
 # Such as 1.2M of an amount; 79323B is a code.
 _MULTIPLE = re.compile(r"([+-]?\d{1,3}(?:[.,]\d+)?)\s?(k|K|M|B|bn|Mio|Mrd)\.?")
@@ -253,6 +254,11 @@ def is_date(text: str) -> bool:
     """Return whether a text is a date, a month, a quarter or a time of day."""
     text = text.strip()
     return _DATE.fullmatch(text) is not None or text.casefold() in _MONTHS_AND_DAYS
+
+
+def is_link(text: str) -> bool:
+    """Return whether a text is the address of a page or of a person."""
+    return _LINK.fullmatch(text.strip()) is not None
 
 
 def is_real(column: pd.Series) -> bool:

@@ -112,6 +112,19 @@ is_rank = _family(
     "visit* year* *size *level *score *rank *rate *grade *income"
 )
 
+# Things that are counted in ones, of a home, a family or a car.
+is_of_few = _family(
+    "bed beds bedroom* bath baths bathroom* *bath rooms kitchen* *kitchen floors storey* stories "
+    "door doors gear gears cylinder* cyl engines seats kids *kids child* sibling* sibs sibsp parch "
+    "parity gravid* abortion* litter* cars vehicles pets cards"
+)
+# What is measured or paid, which may go with nothing else.
+is_amount = _family(
+    "age ages time times hours hrs days weeks months duration* elapsed pop population* *pop salary "
+    "salaries wage* earn* income* price* *price cost* fare* revenue* sales turnover volume* "
+    "amount* total* area* surf* distance* dist density height* width* depth* nb"
+)
+
 # Texts that are read and not compared.
 FREE_TEXTS = _words(
     "comment comments note notes remark remarks description desc text review message title "

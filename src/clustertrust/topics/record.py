@@ -231,10 +231,18 @@ class TopicScores:
             `embedding` and others, see :func:`clustertrust.report.write_report`.
         """
         if options.get("original") is None:
-            topics = [self.name(topic) for topic in self.given.tolist()]
-            options["original"] = pd.DataFrame({"document": self.docs, "topic": topics})
+            options["original"] = pd.DataFrame({"document": self.docs})
+        if options.get("names") is None:
+            topics = self.audit.label_names.tolist()
+            options["names"] = {t: _written(t, self.names[t]) for t in topics if t in self.names}
         X = None if options.get("embedding") is not None else self.X
         self.audit.report(path, X, **options)
+
+
+def _written(topic: int, name: str) -> str:
+    """Return a name as a page shows it: "3: cat, dog", where lines can break, for "3_cat_dog"."""
+    words = name.removeprefix(f"{topic}_")
+    return name if words == name else f"{topic}: {words.replace('_', ', ')}"
 
 
 def _check_share(name: str, value: Any) -> None:

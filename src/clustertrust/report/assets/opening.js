@@ -75,7 +75,7 @@ class Opening {
       ...[0, 0.5, 1].map((score) => shape("text", { x: x(score), y: height - 6, "text-anchor": score === 0 ? "start" : score === 1 ? "end" : "middle" }, String(score))),
     );
     $("picture-plot").replaceChildren(svg);
-    $("picture-said").textContent = chance === null ? "" : `Bars: your data. Line: data without clusters; 95% of it scores at most ${digits(chance)}.`;
+    $("picture-said").textContent = chance === null ? "" : `Bars: your data. Line: data without clusters; 95% of its points score at most ${digits(chance)}.`;
   }
 
   describe(threshold) {

@@ -17,6 +17,7 @@ const COLUMNS = [
 ];
 
 const LONG_NAME = 100; // letters of a name or a text; the panel has all
+const SHORT_NAME = 24; // of each of several clusters
 
 class PointTable {
   constructor(table, data, look) {
@@ -253,9 +254,10 @@ function voteBar(data, row) {
     bar.append(part);
   }
   const shares = percents(votes.map(([, share]) => share));
-  const words = votes.map(([cluster], j) => {
-    const comma = j < votes.length - 1 ? ", " : "";
-    return element("span", {}, `${clusterName(data, cluster)}: ${shares[j]}${comma}`);
+  // A line can break after each.
+  const words = votes.flatMap(([cluster], j) => {
+    const comma = j < votes.length - 1 ? "," : "";
+    return [element("span", {}, `${shorten(clusterName(data, cluster), SHORT_NAME)}: ${shares[j]}${comma}`), " "];
   });
   return [bar, element("span", { class: "shares" }, ...words)];
 }

@@ -30,14 +30,17 @@ class Profile {
     const { data, data: { clusters, profiles: { columns, categories } } } = this;
     const word = ([name, effect]) => element("span", { class: "trait" }, `${effect > 0 ? "↑" : "↓"}\u00a0`, name, element("small", {}, `\u00a0${signed(effect)}`));
     const share = ([name, value, inside]) => element("span", { class: "trait" }, `${name}: ${value}`, element("small", {}, `\u00a0${percent(inside)}`));
+    const nothing = data.values === null && !data.original.length ? "there are no columns to compare" : "nothing stands out";
+    const present = new Set(data.all.label);
     return [element("dl", { class: "traits" }, ...clusters.flatMap((_, code) => {
+      if (!present.has(code)) return [];
       const numbers = this.byText ? [] : columns[code].filter(([, effect]) => Math.abs(effect) >= NOTABLE).slice(0, clusters.length <= 4 ? 5 : 3).map(word);
       const traits = [...numbers, ...categories[code].filter(([, , a, b]) => a > b).slice(0, clusters.length <= 4 ? 2 : 1).map(share)];
       if (this.byText) traits.push(...(data.examples[code]?.typical ?? []).slice(0, 2).map((i) => element("span", { class: "quote" }, shorten(this.text(i), 110))));
       const pictures = (data.examples[code]?.typical ?? []).slice(0, TYPICAL).map((i) => thumbnail(data, i)).filter((picture) => picture);
       if (pictures.length) traits.unshift(element("div", {}, ...pictures));
       const button = element("button", { type: "button", class: "link", onclick: () => this.choose(code) }, clusterName(data, code));
-      return [element("dt", {}, button), element("dd", {}, ...(traits.length ? traits : ["nothing stands out"]))];
+      return [element("dt", {}, button), element("dd", {}, ...(traits.length ? traits : [nothing]))];
     }))];
   }
 
