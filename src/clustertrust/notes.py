@@ -104,13 +104,17 @@ def note_on_single_points(sizes: pd.Series) -> tuple[Message, ...]:
     if len(alone) > n_clusters / 2:
         text = f"{len(alone)} of {n_clusters} clusters have a single point; try fewer clusters."
         return (Message(text),)
-    shown = ", ".join(map(str, alone[:5])) + ", …" * (len(alone) > 5)
-    which = f"Cluster {shown} has" if len(alone) == 1 else f"Clusters {shown} have"
     text = (
-        f"{literal(which)} a single point, which may be an outlier. To clip outliers, use "
+        f"{_they_have(alone)} a single point, which may be an outlier. To clip outliers, use "
         "{TablePreparer.scale='robust'}."
     )
     return (Message(text),)
+
+
+def _they_have(names: list[Any]) -> str:
+    """Return the first names of clusters, and what begins a sentence about them."""
+    shown = ", ".join(map(str, names[:5])) + ", …" * (len(names) > 5)
+    return literal(f"Cluster {shown} has" if len(names) == 1 else f"Clusters {shown} have")
 
 
 def note_on_lost_clusters(names: Iterable[Any], present: Iterable[Any]) -> tuple[Message, ...]:
@@ -119,10 +123,8 @@ def note_on_lost_clusters(names: Iterable[Any], present: Iterable[Any]) -> tuple
     lost = [name for name in names if name not in there]
     if not lost:
         return ()
-    shown = ", ".join(map(str, lost[:5])) + ", …" * (len(lost) > 5)
-    which = f"Cluster {shown} has" if len(lost) == 1 else f"Clusters {shown} have"
     text = (
-        f"{literal(which)} no point: some runs found such a cluster, but most put its points "
+        f"{_they_have(lost)} no point: some runs found such a cluster, but most put its points "
         "elsewhere. They may be outliers, or another number of clusters may suit the data better."
     )
     return (Message(text),)
