@@ -78,6 +78,10 @@ OF_GIVEN = SENTENCES | {
     "boundary": "another label fits it about as well as its own, or better.",
     "unassigned": "it has no label, or no run assigns it.",
 }
+# The same where data without clusters score as high.
+OF_NO_STRUCTURE = SENTENCES | {
+    "fringe": "the runs agree on it and it lies inside its cluster, but nothing is core."
+}
 # Of a boundary where the runs agree: their votes do not divide it, distances do.
 NEAR = "the runs agree on it, but another cluster lies about as near to it as its own."
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from clustertrust._shares import percents
 from clustertrust.columns import COLUMNS
-from clustertrust.reasons import SENTENCES, error_text, lies_near
+from clustertrust.reasons import OF_NO_STRUCTURE, SENTENCES, error_text, lies_near
 
 # What stability is, by agreement; {} is what was counted.
 STABILITY = {
@@ -248,9 +248,8 @@ class Explanation:
                 f"{name} of {self.label}: its score is above the threshold of "
                 f"{self.threshold:g}{self.origin}."
             )
-        sentence = f"{name}: {SENTENCES[self.reason]}"
-        if self.reason == "fringe" and self._nothing_is_core:
-            sentence = sentence.replace("its score is not above the threshold", "nothing is core")
+        sentences = OF_NO_STRUCTURE if self._nothing_is_core else SENTENCES
+        sentence = f"{name}: {sentences[self.reason]}"
         if self.reason == "boundary" and self.rival is not None:
             sentence = self._between()
         if self.suggested not in (None, self.label):
